@@ -1,7 +1,7 @@
 # Every check and every set-up step; CI calls only these.
 CARGO ?= cargo
 
-.PHONY: test lint build
+.PHONY: test lint build testdata
 
 test: lint build
 	$(CARGO) test --release --locked
@@ -12,3 +12,7 @@ lint:
 
 build:
 	$(CARGO) build --release --locked --bins --tests
+
+# Seals the sectors of testdata/ again and writes their C1 files.
+testdata:
+	UPDATE_TESTDATA=1 $(CARGO) test --release --locked --test testdata
