@@ -5,9 +5,12 @@
 //! the replica tree's shape; [`with_tree`] picks the type for a sector size.
 
 use anyhow::{Context, Result};
+use bellperson::{Circuit, ConstraintSystem};
+use blstrs::Scalar;
 use filecoin_hashers::poseidon::PoseidonHasher;
 use filecoin_hashers::sha256::Sha256Hasher;
 use storage_proofs_core::api_version::{ApiFeature, ApiVersion};
+use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::merkle::{LCTree, MerkleTreeTrait};
 use storage_proofs_core::parameter_cache::CacheableParameters;
 use storage_proofs_core::proof::ProofScheme;
@@ -94,6 +97,37 @@ pub fn parameter_identifier(size: SectorSize) -> Result<String> {
         >>::cache_identifier(&params))
     }
     with_tree!(size, identifier(size))
+}
+
+/// Synthesizes the reference's circuit of one partition, without a witness, into `system`.
+///
+/// ONE is taken to be allocated already, as bellperson's own systems have it.
+///
+/// # Errors
+/// As [`public_params`], and what `system` answers.
+pub fn synthesize_blank<CS: ConstraintSystem<Scalar>>(
+    size: SectorSize,
+    system: &mut CS,
+) -> Result<()> {
+    fn synthesize<Tree: 'static + MerkleTreeTrait, CS: ConstraintSystem<Scalar>>(
+        size: SectorSize,
+        system: &mut CS,
+    ) -> Result<()> {
+        let proof = RegisteredProof { size, version: ProofVersion::V1_1 };
+        let params = public_params::<Tree>(proof, proof.default_porep_id())?;
+        let circuit = <StackedCompound<Tree, DataHasher> as CompoundProof<
+            StackedDrg<'_, Tree, DataHasher>,
+            StackedCircuit<Tree, DataHasher>,
+        >>::blank_circuit(&params);
+        circuit.synthesize(system).with_context(|| format!("synthesize the {size} circuit"))
+    }
+    match size {
+        SectorSize::KiB2 | SectorSize::MiB8 | SectorSize::MiB512 => {
+            synthesize::<TestTree, CS>(size, system)
+        }
+        SectorSize::GiB32 => synthesize::<Tree32GiB, CS>(size, system),
+        SectorSize::GiB64 => synthesize::<Tree64GiB, CS>(size, system),
+    }
 }
 
 #[cfg(test)]
