@@ -12,4 +12,5 @@ pub mod c1;
 pub mod params;
 pub mod progress;
 pub mod reference;
+pub mod sample;
 pub mod sector;
