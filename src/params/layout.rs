@@ -112,29 +112,6 @@ pub struct Layout {
     bytes: u64,
 }
 
-/// A head that cannot be a parameter file's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LayoutError {
-    /// The file ends before a count or array does.
-    #[error("the file ends at byte {bytes}, before the {part} at offset {offset} is complete")]
-    Short {
-        /// What is cut off.
-        part: &'static str,
-        /// Where it starts.
-        offset: u64,
-        /// The file's length.
-        bytes: u64,
-    },
-    /// Something follows the last array.
-    #[error("the arrays end at byte {expected}, expected the file to end there too, got {bytes}")]
-    Long {
-        /// Where the last array ends.
-        expected: u64,
-        /// The file's length.
-        bytes: u64,
-    },
-}
-
 impl Layout {
     /// The layout of a file with these counts; no counts overflow (5 x 2^32 x 192 < 2^64).
     pub fn new(counts: Counts) -> Self {
@@ -150,43 +127,6 @@ impl Layout {
     /// The layout of a sector size's file.
     pub fn of(size: SectorSize) -> Self {
         Self::new(Counts::of(size))
-    }
-
-    /// Reads the layout that the counts in `file` claim; allocates nothing.
-    ///
-    /// # Errors
-    /// When the arrays do not end exactly where `file` does.
-    pub fn read(file: &[u8]) -> Result<Self, LayoutError> {
-        let bytes = file.len() as u64;
-        let count = |part, offset: u64| {
-            let field = usize::try_from(offset)
-                .ok()
-                .and_then(|offset| file.get(offset..)?.first_chunk::<COUNT_BYTES>());
-            field.map(|field| u32::from_be_bytes(*field)).ok_or(LayoutError::Short {
-                part,
-                offset,
-                bytes,
-            })
-        };
-        let inputs = count("count of inputs", VK_HEAD_BYTES as u64)?;
-        let mut counts = Counts { inputs, queries: [0; 5] };
-        for query in Query::ALL {
-            let start = Self::new(counts).starts[query as usize];
-            counts.queries[query as usize] = count(query.name(), start - COUNT_BYTES as u64)?;
-        }
-        let layout = Self::new(counts);
-        if layout.bytes > bytes {
-            let query = Query::BG2;
-            return Err(LayoutError::Short {
-                part: query.name(),
-                offset: layout.starts[query as usize],
-                bytes,
-            });
-        }
-        if layout.bytes < bytes {
-            return Err(LayoutError::Long { expected: layout.bytes, bytes });
-        }
-        Ok(layout)
     }
 
     /// The counts that the layout was made from.
@@ -219,4 +159,41 @@ impl Layout {
 /// Length of a verifying key with `inputs` IC points.
 fn vk_bytes(inputs: u32) -> u64 {
     (VK_HEAD_BYTES + COUNT_BYTES) as u64 + u64::from(inputs) * G1_BYTES as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_files_have_these_lengths() {
+        // 32 GiB: `ls -l` of the network's file; the others follow from the counts of `sector.rs`.
+        assert_eq!(Layout::of(SectorSize::GiB32).bytes(), 47_373_928_632);
+        for size in SectorSize::ALL {
+            let layout = Layout::of(size);
+            let numbers = size.circuit();
+            let inputs = size.inputs() as u64;
+            let g1 = (1 << numbers.log_n) - 1
+                + numbers.aux
+                + inputs * 2
+                + numbers.a_aux_dense
+                + 1
+                + numbers.b_aux_dense
+                + 3;
+            let g2 = 1 + numbers.b_aux_dense + 3;
+            assert_eq!(layout.bytes(), g1 * 96 + g2 * 192 + 6 * 4, "{size}");
+            assert_eq!(layout.vk_bytes(), 868 + inputs * 96, "{size}");
+            let ends = Query::ALL.map(|query| layout.query(query).end);
+            let starts = Query::ALL.map(|query| layout.query(query).start);
+            assert_eq!(starts[0], layout.vk_bytes() + 4);
+            assert!(ends.iter().zip(&starts[1..]).all(|(end, start)| end + 4 == *start));
+            assert_eq!(ends[4], layout.bytes());
+        }
+    }
+
+    #[test]
+    fn the_largest_counts_do_not_overflow() {
+        let layout = Layout::new(Counts { inputs: u32::MAX, queries: [u32::MAX; 5] });
+        assert_eq!(layout.bytes(), 864 + 4 + 20 + u64::from(u32::MAX) * (5 * 96 + 192));
+    }
 }

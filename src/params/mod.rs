@@ -11,14 +11,23 @@
 //! v28-<identifier>.checked    what `params check` found, for this size, mtime and inode
 //! ```
 
+pub mod check;
+mod error;
 pub mod layout;
+pub mod list;
+pub mod mapped;
+mod output;
+pub mod points;
 pub mod setup;
+pub mod vk;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use storage_proofs_core::parameter_cache::{PARAMETERS, parameter_id, verifying_key_id};
 
+pub use self::error::{LengthClue, ParamsError, Part, PointFault, VkClue};
+pub use self::mapped::Parameters;
 use crate::reference::parameter_identifier;
 use crate::sector::SectorSize;
 
@@ -131,5 +140,39 @@ impl fmt::Display for Security {
             Self::Production => "secure",
             Self::Insecure => "insecure",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_the_published_ones() {
+        let published = [
+            ("434fb1338ecfaf0f59256f30dde4968f", "dc1ade9929ade1708238f155343044ac"),
+            ("09e612e4eeb7a0eb95679a88404f960c", "b687beb9adbd9dabe265a7e3620813e4"),
+            ("6c77597eb91ab936c1cef4cf19eba1b3", "065179da19fbe515507267677f02823e"),
+            ("6a388072a518cf46ebd661f5cc46900a", "0c7b4aac1c40fdb7eb82bc355b41addf"),
+            ("1801f8a6e1b00bceb00cc27314bb5ce3", "a89884252c04c298d0b3c81bfd884164"),
+        ];
+        for (size, (params, vk)) in SectorSize::ALL.into_iter().zip(published) {
+            assert_eq!(ProductionDigests::of(size), ProductionDigests { params, vk }, "{size}");
+        }
+    }
+
+    #[test]
+    fn names_share_the_identifier() {
+        let files = ParameterFiles::new(Path::new("/some/folder"), SectorSize::KiB2);
+        let stem = "/some/folder/v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-0-0-\
+                    sha256_hasher-032d3138d22506ec0082ed72b2dcba18df18477904e35bafee82b3793b06832f";
+        for (path, extension) in [
+            (files.params, "params"),
+            (files.vk, "vk"),
+            (files.marker, "insecure"),
+            (files.checked, "checked"),
+        ] {
+            assert_eq!(path, PathBuf::from(format!("{stem}.{extension}")));
+        }
     }
 }

@@ -13,7 +13,6 @@
 pub mod affine;
 pub mod columns;
 pub mod fixed_base;
-pub mod output;
 pub mod trapdoor;
 
 use std::io;
@@ -27,17 +26,14 @@ use rayon::prelude::*;
 
 use self::affine::{Curve, G1, G2};
 use self::columns::{Columns, Dimensions, RowStream, Sums};
-use self::fixed_base::{BATCH, Scratch, Table};
-use self::output::{PendingFile, commit};
+use self::fixed_base::{BATCH, Scratch, Table, window_bits};
 use self::trapdoor::Trapdoor;
 use super::layout::{COUNT_BYTES, Counts, Layout, Query, VK_HEAD_BYTES};
+use super::output::{PendingFile, commit};
 use super::{ParameterFiles, ProductionDigests};
 use crate::progress::{Phase, Progress, Unit};
 use crate::reference::synthesize_blank;
 use crate::sector::SectorSize;
-
-/// Window bits of the generator tables: 50 MB in G1, 101 MB in G2.
-const WINDOW_BITS: usize = 16;
 
 /// Why no parameters were made; nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -187,11 +183,12 @@ pub fn generate(
         PendingFile::create(path).map_err(io_error(path))
     });
     let (params, vk, marker) = (params?, vk?, marker?);
+    let n = 1 << dimensions.log_n();
     let (g1, g2) = progress.run(Phase::new("setup-tables"), 0, |_| {
-        (Table::<G1>::of_generator(WINDOW_BITS), Table::<G2>::of_generator(WINDOW_BITS))
+        let g1 = Table::<G1>::of_generator(window_bits(n as usize + 2 * dimensions.aux));
+        (g1, Table::<G2>::of_generator(window_bits(dimensions.aux / 4)))
     });
     let mut columns = Columns::new(dimensions, &trapdoor.tau).ok_or(SetupError::Tau)?;
-    let n = 1 << dimensions.log_n();
     let mut counts = Counts { inputs: dimensions.inputs as u32, queries: [n - 1, 0, 0, 0, 0] };
     let (sums, h) = rayon::join(
         || {
@@ -301,7 +298,7 @@ fn encode_vk(trapdoor: &Trapdoor, g1: &Table<G1>, ic: &[Fr]) -> Vec<u8> {
     bytes.extend_from_slice(&in_g1(delta));
     bytes.extend_from_slice(&in_g2(delta));
     bytes.extend_from_slice(&(ic.len() as u32).to_be_bytes());
-    let mut scratch = Scratch::new();
+    let mut scratch = Scratch::default();
     for batch in ic.chunks(BATCH) {
         append_points(g1, batch, &mut scratch, &mut bytes);
     }
@@ -343,7 +340,7 @@ impl Section<'_> {
         let phase = Phase::new(self.name).total(count as u64, Unit::Items);
         self.progress.run(phase, (count * C::BYTES) as u64, |id| {
             (0..count.div_ceil(BATCH)).into_par_iter().try_for_each_init(
-                || (Scratch::new(), Vec::with_capacity(BATCH), Vec::new()),
+                || (Scratch::default(), Vec::with_capacity(BATCH), Vec::new()),
                 |(scratch, batch, bytes), index| {
                     let range = index * BATCH..count.min((index + 1) * BATCH);
                     let offset = self.start + (range.start * C::BYTES) as u64;
