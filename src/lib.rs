@@ -9,6 +9,7 @@
 //! ```
 
 pub mod c1;
+pub mod field;
 pub mod params;
 pub mod progress;
 pub mod reference;

@@ -111,6 +111,15 @@ impl SectorSize {
         arities
     }
 
+    /// Trees stacked in a replica or column tree: base; base and sub; or base, sub and top.
+    pub const fn replica_tree_parts(self) -> usize {
+        match self {
+            Self::KiB2 | Self::MiB8 | Self::MiB512 => 1,
+            Self::GiB32 => 2,
+            Self::GiB64 => 3,
+        }
+    }
+
     /// Levels of the binary data tree (`comm_d`).
     pub const fn data_levels(self) -> usize {
         self.nodes().trailing_zeros() as usize

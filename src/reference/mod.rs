@@ -4,6 +4,12 @@
 //! its circuit and vanilla verification are the oracles of ours. The reference is generic over
 //! the replica tree's shape; [`with_tree`] picks the type for a sector size.
 
+mod openings;
+mod vanilla;
+
+pub use openings::{Opening, OpeningInputs, Parents, openings, parents};
+pub use vanilla::vanilla_proofs;
+
 use anyhow::{Context, Result};
 use bellperson::{Circuit, ConstraintSystem};
 use blstrs::Scalar;

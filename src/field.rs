@@ -1,0 +1,56 @@
+//! 32-byte nodes as elements of the scalar field of BLS12-381.
+
+use blstrs::Scalar as Fr;
+use ff::PrimeField;
+
+use crate::c1::Node;
+
+/// The field's modulus, little-endian.
+const MODULUS: Node = [
+    0x01, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xfe, 0x5b, 0xfe, 0xff, 0x02, 0xa4, 0xbd, 0x53,
+    0x05, 0xd8, 0xa1, 0x09, 0x08, 0xd8, 0x39, 0x33, 0x48, 0x7d, 0x9d, 0x29, 0x53, 0xa7, 0xed, 0x73,
+];
+
+/// Whether the little-endian `node` is below the modulus.
+pub fn is_canonical(node: &Node) -> bool {
+    node.iter().rev().lt(MODULUS.iter().rev())
+}
+
+/// The element that `node` encodes, or `None` when it is not below the modulus.
+pub fn to_fr(node: &Node) -> Option<Fr> {
+    Fr::from_repr_vartime(*node)
+}
+
+/// The little-endian bytes of an element.
+pub fn to_node(element: &Fr) -> Node {
+    element.to_repr()
+}
+
+#[cfg(test)]
+mod tests {
+    use ff::Field;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn canonical_is_what_the_field_library_accepts() {
+        let mut below = MODULUS;
+        below[0] = 0;
+        let mut above_in_the_middle = MODULUS;
+        above_in_the_middle[16] += 1;
+        above_in_the_middle[0] = 0;
+        for node in [[0; 32], [0xff; 32], MODULUS, below, above_in_the_middle] {
+            assert_eq!(is_canonical(&node), to_fr(&node).is_some(), "{node:02x?}");
+        }
+        assert_eq!(to_fr(&below), Some(-Fr::ONE));
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for _ in 0..100 {
+            let element = Fr::random(&mut rng);
+            let node = to_node(&element);
+            assert!(is_canonical(&node));
+            assert_eq!(to_fr(&node), Some(element));
+        }
+    }
+}
