@@ -8,6 +8,7 @@ use blake2b_simd::blake2b;
 use blstrs::{Fp, G1Affine, Scalar};
 use ff::Field;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use prove::params::check::{check, remembered, require_production};
 use prove::params::layout::{Counts, Layout, Query, VK_HEAD_BYTES};
 use prove::params::list::{DigestState, list, list_size};
@@ -417,7 +418,12 @@ impl Damage {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        rng_seed: RngSeed::Fixed(15),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// No damage makes the reader panic, and what opening lets through the full check finds.
     #[test]

@@ -215,7 +215,7 @@ impl fmt::Display for LengthClue {
         match self {
             Self::Empty => f.write_str("the file is empty; fetch or make it again"),
             Self::WebPage => f.write_str(
-                "the file begins like a web page: an error page saved by a download; fetch it again",
+                "the file begins like a web page: a download saved an error page; fetch it again",
             ),
             Self::OtherSize(size) => {
                 write!(f, "this is the length of the {size} file under another name")

@@ -103,16 +103,16 @@ impl Parameters {
         };
         let (params, metadata) = open(&files.params, layout.bytes(), digest(|of| of.params))?;
         let (mut vk_file, _) = open(&files.vk, layout.vk_bytes(), digest(|of| of.vk))?;
-        let mut vk_bytes = Vec::new();
-        vk_file
-            .by_ref()
-            .take(layout.vk_bytes())
-            .read_to_end(&mut vk_bytes)
-            .map_err(read_error(&files.vk))?;
+        let mut vk_bytes = vec![0; layout.vk_bytes() as usize];
+        vk_file.read_exact(&mut vk_bytes).map_err(read_error(&files.vk))?;
         let vk = vk::decode(&vk_bytes, layout.counts().inputs, &files.vk)?;
         // SAFETY: the map is read-only and shared; that the file keeps its bytes and length while
         // it is mapped is this module's stated requirement on whoever runs the process.
         let map = unsafe { Mmap::map(&params) }.map_err(read_error(&files.params))?;
+        if map.len() as u64 != layout.bytes() {
+            // Changed since its length was looked at.
+            return Err(read_error(&files.params)(io::ErrorKind::UnexpectedEof.into()));
+        }
         check_counts(&map, &layout, &files.params)?;
         let vk_digest = digest_of(&blake2b(&vk_bytes));
         check_vk(&map, &vk_bytes, &vk_digest, &files)?;

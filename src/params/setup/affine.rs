@@ -144,14 +144,13 @@ impl<F: Coordinate> Adder<F> {
         }
         let inverse: Option<F> = product.invert().into();
         let mut inverse = inverse.expect("a product of non-zero factors");
-        let pairs = sums.iter_mut().zip(addends).zip(&self.denominators).zip(&self.prefixes);
+        let pairs = sums.iter_mut().zip(addends).zip(&self.denominators).zip(&mut self.prefixes);
         for (((sum, addend), denominator), prefix) in pairs.rev() {
-            if denominator.vanishes() {
-                continue;
+            if !denominator.vanishes() {
+                *prefix *= &inverse;
+                inverse *= denominator;
+                finish(sum, addend, prefix);
             }
-            let slope_inverse = inverse * prefix;
-            inverse *= denominator;
-            *sum = finish(sum, addend, slope_inverse);
         }
     }
 }
@@ -178,17 +177,26 @@ fn denominator<F: Coordinate>(sum: &mut Point<F>, addend: &Point<F>) -> F {
     F::ZERO
 }
 
-/// `sum + addend`, given the inverse of the slope's denominator.
-fn finish<F: Coordinate>(sum: &Point<F>, addend: &Point<F>, inverse: F) -> Point<F> {
-    let rise = addend.y - sum.y;
-    let slope = if rise.vanishes() && (addend.x - sum.x).vanishes() {
-        let square = sum.x.square();
-        (square.double() + square) * inverse
-    } else {
-        rise * inverse
-    };
-    let x = slope.square() - sum.x - addend.x;
-    Point { x, y: slope * (sum.x - x) - sum.y }
+/// Adds `addend` to `sum`, given the inverse of the slope's denominator.
+///
+/// Written with assigning operators: copying a fresh product costs a failed store-to-load
+/// forwarding each time, because blst stores words and the copy loads vectors.
+fn finish<F: Coordinate>(sum: &mut Point<F>, addend: &Point<F>, inverse: &F) {
+    let mut slope = addend.y;
+    slope -= &sum.y;
+    if slope.vanishes() && addend.x == sum.x {
+        slope = sum.x.square();
+        slope = slope.double() + slope;
+    }
+    slope *= inverse;
+    let mut x = slope.square();
+    x -= &sum.x;
+    x -= &addend.x;
+    let mut y = sum.x;
+    y -= &x;
+    y *= &slope;
+    y -= &sum.y;
+    *sum = Point { x, y };
 }
 
 #[cfg(test)]

@@ -27,10 +27,10 @@ pub struct Table<C: Curve> {
     multiples: Vec<Point<C::Coordinate>>,
 }
 
-/// The widest windows: a G1 table of 189 MB. At 19 bits (352 MB) the table costs what a 2 KiB
-/// setup saves by it, at 20 more (Xeon with 2 MB of L2, 2026-11: 6.8, 6.4, 6.2, 6.2 us a point for
-/// 16, 18, 19, 20 bits on one busy core, tables of 0.2, 0.9, 1.6, 2.7 s).
-const WINDOW_BITS_MAX: usize = 18;
+/// The widest windows: tables of 50 MB in G1, 101 MB in G2. Wider ones need fewer additions, but
+/// lose as much to their cache misses (Xeon, 2 MB of L2 a core, both cores busy, 2026-11: 6.2, 6.4
+/// and 6.2 us a G1 point for 16, 18 and 19 bits, when a product in Fp takes 40 ns).
+const WINDOW_BITS_MAX: usize = 16;
 
 /// The windows that need the fewest additions for `count` multiples, the table's included.
 pub fn window_bits(count: usize) -> usize {

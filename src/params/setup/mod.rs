@@ -1,8 +1,8 @@
 //! Insecure parameters for tests: Groth16's setup with a trapdoor that this process knows.
 //!
 //! ```text
-//! h_i  = tau^i t(tau) / delta                 ic_i = (beta A_i + alpha B_i + C_i) / gamma  (inputs)
-//! a_i  = A_i,  b_i = B_i (G1 and G2)          l_i  = (beta A_i + alpha B_i + C_i) / delta  (aux)
+//! h_i = tau^i t(tau) / delta,  a_i = A_i,  b_i = B_i (in G1 and in G2)
+//! ic_i = (beta A_i + alpha B_i + C_i) / gamma (inputs),  l_i the same by delta (aux)
 //! ```
 //!
 //! each times the generator; `A_i`, `B_i`, `C_i` stand for their values at tau, and zeros are left
@@ -39,7 +39,10 @@ use crate::sector::SectorSize;
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// A file of that name is there; it might be worth more than the new one.
-    #[error("`{}` exists already\nhint: remove it, or choose another folder with `--out`", path.display())]
+    #[error(
+        "`{}` exists already\nhint: remove it, or choose another folder with `--out`",
+        path.display()
+    )]
     Exists {
         /// The file.
         path: PathBuf,
@@ -184,9 +187,9 @@ pub fn generate(
     });
     let (params, vk, marker) = (params?, vk?, marker?);
     let n = 1 << dimensions.log_n();
-    let (g1, g2) = progress.run(Phase::new("setup-tables"), 0, |_| {
-        let g1 = Table::<G1>::of_generator(window_bits(n as usize + 2 * dimensions.aux));
-        (g1, Table::<G2>::of_generator(window_bits(dimensions.aux / 4)))
+    let tables = progress.run(Phase::new("setup-tables"), 0, |_| Tables {
+        g1: Table::of_generator(window_bits(n as usize + 2 * dimensions.aux)),
+        g2: Table::of_generator(window_bits(dimensions.aux / 4)),
     });
     let mut columns = Columns::new(dimensions, &trapdoor.tau).ok_or(SetupError::Tau)?;
     let mut counts = Counts { inputs: dimensions.inputs as u32, queries: [n - 1, 0, 0, 0, 0] };
@@ -200,37 +203,56 @@ pub fn generate(
         },
         || {
             let start = Layout::new(counts).query(Query::H).start;
-            let target = Section { file: &params, start, name: "setup-h", progress };
-            target.write(&g1, n as usize - 1, h_scalars(trapdoor, n))
+            let section = Section { file: &params, start, name: "setup-h", progress };
+            section.write(&tables.g1, n as usize - 1, h_scalars(trapdoor, n))
         },
     );
     h?;
     let scalars = Scalars::new(sums?, dimensions.inputs, trapdoor)?;
     counts.queries[1..].copy_from_slice(&scalars.counts());
-    let layout = Layout::new(counts);
-    let head = encode_vk(trapdoor, &g1, &scalars.ic);
-    vk.write_at(&head, 0).map_err(io_error(&files.vk))?;
-    params.write_at(&head, 0).map_err(io_error(&files.params))?;
-    for query in Query::ALL {
-        let count = counts.query(query).to_be_bytes();
-        params.write_at(&count, layout.count_offset(query)).map_err(io_error(&files.params))?;
+    let head = encode_vk(trapdoor, &tables.g1, &scalars.ic);
+    for file in [&vk, &params] {
+        file.write_at(&head, 0).map_err(io_error(file.target()))?;
     }
+    write_queries(&params, &Layout::new(counts), &scalars, &tables, progress)?;
+    Ok(PendingSet { counts, params, vk, marker })
+}
+
+/// The generators' multiples.
+struct Tables {
+    g1: Table<G1>,
+    g2: Table<G2>,
+}
+
+/// Writes all counts, and the points of every query but `h`.
+fn write_queries(
+    file: &PendingFile,
+    layout: &Layout,
+    scalars: &Scalars,
+    tables: &Tables,
+    progress: &dyn Progress,
+) -> Result<(), SetupError> {
+    for query in Query::ALL {
+        let count = layout.counts().query(query).to_be_bytes();
+        file.write_at(&count, layout.count_offset(query)).map_err(io_error(file.target()))?;
+    }
+    let Scalars { l, a, b, .. } = scalars;
     for (query, name, values) in [
-        (Query::L, "setup-l", &scalars.l),
-        (Query::A, "setup-a", &scalars.a),
-        (Query::BG1, "setup-b_g1", &scalars.b),
-        (Query::BG2, "setup-b_g2", &scalars.b),
+        (Query::L, "setup-l", l),
+        (Query::A, "setup-a", a),
+        (Query::BG1, "setup-b_g1", b),
+        (Query::BG2, "setup-b_g2", b),
     ] {
-        let target = Section { file: &params, start: layout.query(query).start, name, progress };
+        let section = Section { file, start: layout.query(query).start, name, progress };
         let copy = |range: Range<usize>, batch: &mut Vec<Fr>| {
             batch.extend_from_slice(&values[range]);
         };
         match query {
-            Query::BG2 => target.write(&g2, values.len(), copy)?,
-            _ => target.write(&g1, values.len(), copy)?,
+            Query::BG2 => section.write(&tables.g2, values.len(), copy)?,
+            _ => section.write(&tables.g1, values.len(), copy)?,
         }
     }
-    Ok(PendingSet { counts, params, vk, marker })
+    Ok(())
 }
 
 /// The scalars of `h`: appends tau^i t(tau) / delta for i in a range to a batch.
