@@ -4,41 +4,18 @@
 //! the protocol's graph is in `graph.rs`, and what needs hashing in `vanilla.rs`.
 
 use super::error::C1Error;
-use super::json::{Challenge, Column, Merkle, MerkleData, Phase1Output, VanillaProofs};
-use super::path::Path;
-use super::{ChallengeProof, ColumnProof, LabelingProof, MerkleProof, Node, PathElement, Sector};
-use crate::field;
-use crate::sector::{
-    DRG_DEGREE, EXP_DEGREE, LABEL_PARENTS, ProofKind, RegisteredProof, SectorSize,
+use super::json::{
+    Challenge, Column, InclusionPath, Merkle, MerkleData, Phase1Output, VanillaProofs,
 };
+use super::path::{Path, printable};
+use super::{
+    ChallengeProof, ColumnProof, LabelingProof, MerkleProof, Node, PathElement, Sector, hash,
+};
+use crate::field;
+use crate::sector::{DRG_DEGREE, EXP_DEGREE, LABEL_PARENTS, ProofKind, RegisteredProof};
 
-/// The shape that a tree's Merkle proofs must have.
-struct Tree {
-    /// Arities from the leaves up, for each path of the proof: base, sub, top.
-    parts: Vec<Vec<usize>>,
-}
-
-impl Tree {
-    fn data(size: SectorSize) -> Self {
-        Self { parts: vec![vec![2; size.data_levels()]] }
-    }
-
-    fn replica(size: SectorSize) -> Self {
-        let mut base = size.tree_arities();
-        let upper = base.split_off(base.len() + 1 - size.replica_tree_parts());
-        let parts = std::iter::once(base).chain(upper.into_iter().map(|arity| vec![arity]));
-        Self { parts: parts.collect() }
-    }
-
-    /// The proof kind's name for a number of paths.
-    const fn kind(parts: usize) -> &'static str {
-        match parts {
-            1 => "Single",
-            2 => "Sub",
-            _ => "Top",
-        }
-    }
-}
+/// Characters of a value of the file that an error shows.
+const SHOWN_CHARS_MAX: usize = 64;
 
 /// Turns a parsed output into a checked sector; `at` is where the output stands.
 pub(super) fn sector(
@@ -46,32 +23,12 @@ pub(super) fn sector(
     porep_id: Option<Node>,
     at: &Path<'_>,
 ) -> Result<Sector, C1Error> {
-    let proof = registered_proof(&output.registered_proof, at)?;
-    let vanilla_at = at.key("vanilla_proofs");
+    let proof = registered_proof(&output, at)?;
+    top_level(&output, proof, at)?;
     let VanillaProofs { tag, partitions } = output.vanilla_proofs;
-    if tag != proof.vanilla_tag() {
-        let (path, expected) = (vanilla_at.to_string(), proof.vanilla_tag());
-        return Err(C1Error::Tag { path, expected, proof, got: super::path::printable(&tag, 64) });
-    }
-    let is_empty = partitions.iter().all(|partition| partition.0.is_empty());
-    if proof.kind() == ProofKind::Synthetic && output.seed == [0; 32] && is_empty {
-        return Err(C1Error::SyntheticFirstStage { path: vanilla_at.to_string() });
-    }
-    for (key, value) in
-        [("comm_r", &output.comm_r), ("comm_d", &output.comm_d), ("seed", &output.seed)]
-    {
-        if *value == [0; 32] {
-            let what = if key == "seed" { "a challenge seed" } else { "a commitment" };
-            return Err(C1Error::Zero { path: at.key(key).to_string(), what });
-        }
-    }
-    for (key, value) in
-        [("comm_r", &output.comm_r), ("comm_d", &output.comm_d), ("replica_id", &output.replica_id)]
-    {
-        canonical(value, &at.key(key))?;
-    }
-    let checker = Checker::new(proof);
+    let vanilla_at = at.key("vanilla_proofs");
     let tag_at = vanilla_at.key(&tag);
+    let checker = Checker::new(proof);
     checker.count(partitions.len(), proof.partitions(), "partitions", &tag_at)?;
     let partitions = partitions
         .into_iter()
@@ -88,15 +45,49 @@ pub(super) fn sector(
         porep_id: porep_id.unwrap_or_else(|| proof.default_porep_id()),
         partitions,
     };
-    roots(&sector, &tag_at)?;
+    roots(&sector, at, &tag_at)?;
     Ok(sector)
 }
 
-fn registered_proof(name: &str, at: &Path<'_>) -> Result<RegisteredProof, C1Error> {
-    name.parse().map_err(|reason: String| C1Error::RegisteredProof {
+/// Reads `registered_proof` and compares the tag of the vanilla proofs with it.
+fn registered_proof(output: &Phase1Output<'_>, at: &Path<'_>) -> Result<RegisteredProof, C1Error> {
+    let name = printable(&output.registered_proof, SHOWN_CHARS_MAX);
+    let proof: RegisteredProof = name.parse().map_err(|reason| C1Error::RegisteredProof {
         path: at.key("registered_proof").to_string(),
-        reason: super::path::printable(&reason, 300),
-    })
+        reason,
+    })?;
+    let (tag, expected) = (&output.vanilla_proofs.tag, proof.vanilla_tag());
+    if *tag != expected {
+        let (path, got) = (at.key("vanilla_proofs").to_string(), printable(tag, SHOWN_CHARS_MAX));
+        return Err(C1Error::Tag { path, expected, proof, got });
+    }
+    Ok(proof)
+}
+
+/// Checks the 32-byte values at the output's top level.
+fn top_level(
+    output: &Phase1Output<'_>,
+    proof: RegisteredProof,
+    at: &Path<'_>,
+) -> Result<(), C1Error> {
+    let partitions = &output.vanilla_proofs.partitions;
+    let is_empty = partitions.iter().all(|partition| partition.0.is_empty());
+    if proof.kind() == ProofKind::Synthetic && output.seed == [0; 32] && is_empty {
+        let path = at.key("vanilla_proofs").to_string();
+        return Err(C1Error::SyntheticFirstStage { path });
+    }
+    for (key, value, what) in [
+        ("comm_r", &output.comm_r, "a commitment"),
+        ("comm_d", &output.comm_d, "a commitment"),
+        ("seed", &output.seed, "a challenge seed"),
+    ] {
+        if *value == [0; 32] {
+            return Err(C1Error::Zero { path: at.key(key).to_string(), what });
+        }
+    }
+    canonical(&output.comm_r, &at.key("comm_r"))?;
+    canonical(&output.comm_d, &at.key("comm_d"))?;
+    canonical(&output.replica_id, &at.key("replica_id"))
 }
 
 /// Checks the parts of a sector against its registered proof.
@@ -108,7 +99,7 @@ struct Checker {
 
 impl Checker {
     fn new(proof: RegisteredProof) -> Self {
-        Self { proof, data_tree: Tree::data(proof.size), replica_tree: Tree::replica(proof.size) }
+        Self { proof, data_tree: Tree::data(proof), replica_tree: Tree::replica(proof) }
     }
 
     fn count(
@@ -118,10 +109,7 @@ impl Checker {
         what: &'static str,
         at: &Path<'_>,
     ) -> Result<(), C1Error> {
-        if got == expected {
-            return Ok(());
-        }
-        Err(C1Error::Count { path: at.to_string(), what, expected, got, proof: self.proof })
+        count(self.proof, (got, expected), what, at)
     }
 
     fn partition(
@@ -131,40 +119,22 @@ impl Checker {
     ) -> Result<Vec<ChallengeProof>, C1Error> {
         let expected = self.proof.size.challenges_per_partition();
         self.count(challenges.len(), expected, "challenges", at)?;
-        let checked = challenges
-            .into_iter()
-            .enumerate()
-            .map(|(index, challenge)| self.challenge(challenge, &at.index(index)));
-        checked.collect()
+        let numbered = challenges.into_iter().enumerate();
+        numbered.map(|(index, proof)| self.challenge(proof, &at.index(index))).collect()
     }
 
     fn challenge(&self, challenge: Challenge, at: &Path<'_>) -> Result<ChallengeProof, C1Error> {
+        let Challenge { comm_d_proofs, comm_r_last_proof, replica_column_proofs: columns, .. } =
+            challenge;
         let columns_at = at.key("replica_column_proofs");
-        let columns = challenge.replica_column_proofs;
+        let (drg_at, exp_at) = (columns_at.key("drg_parents"), columns_at.key("exp_parents"));
+        let replica_at = at.key("comm_r_last_proof");
         let proof = ChallengeProof {
-            comm_d_proof: merkle(
-                challenge.comm_d_proofs,
-                &self.data_tree,
-                self.proof,
-                &at.key("comm_d_proofs"),
-            )?,
-            comm_r_last_proof: merkle(
-                challenge.comm_r_last_proof,
-                &self.replica_tree,
-                self.proof,
-                &at.key("comm_r_last_proof"),
-            )?,
+            comm_d_proof: self.data_tree.path(comm_d_proofs, &at.key("comm_d_proofs"))?,
+            comm_r_last_proof: self.replica_tree.path(comm_r_last_proof, &replica_at)?,
             column: self.column(columns.c_x, &columns_at.key("c_x"))?,
-            drg_parents: self.parents(
-                columns.drg_parents,
-                DRG_DEGREE,
-                &columns_at.key("drg_parents"),
-            )?,
-            exp_parents: self.parents(
-                columns.exp_parents,
-                EXP_DEGREE,
-                &columns_at.key("exp_parents"),
-            )?,
+            drg_parents: self.parents(columns.drg_parents, DRG_DEGREE, &drg_at)?,
+            exp_parents: self.parents(columns.exp_parents, EXP_DEGREE, &exp_at)?,
             labeling_proofs: challenge.labeling_proofs,
             encoding_proof: challenge.encoding_proof,
         };
@@ -179,11 +149,8 @@ impl Checker {
         at: &Path<'_>,
     ) -> Result<Vec<ColumnProof>, C1Error> {
         self.count(columns.len(), degree, "columns", at)?;
-        let checked = columns
-            .into_iter()
-            .enumerate()
-            .map(|(index, column)| self.column(column, &at.index(index)));
-        checked.collect()
+        let numbered = columns.into_iter().enumerate();
+        numbered.map(|(index, column)| self.column(column, &at.index(index))).collect()
     }
 
     fn column(&self, column: Column, at: &Path<'_>) -> Result<ColumnProof, C1Error> {
@@ -192,9 +159,8 @@ impl Checker {
         let (index, rows) = (column.column.index, column.column.rows);
         self.count(rows.len(), self.proof.size.layers(), "rows", &rows_at)?;
         all_canonical(&rows, &rows_at)?;
-        let inclusion_at = at.key("inclusion_proof");
         let inclusion =
-            merkle(column.inclusion_proof, &self.replica_tree, self.proof, &inclusion_at)?;
+            self.replica_tree.path(column.inclusion_proof, &at.key("inclusion_proof"))?;
         Ok(ColumnProof { index, rows, inclusion })
     }
 
@@ -217,19 +183,14 @@ impl Checker {
         at: &Path<'_>,
     ) -> Result<(), C1Error> {
         if label.layer_index as usize != layer {
-            let path = at.key("layer_index").to_string();
-            return Err(C1Error::Number {
-                path,
-                expected: format!("layer {layer}"),
-                got: label.layer_index.into(),
-            });
+            let (path, expected) = (at.key("layer_index").to_string(), format!("layer {layer}"));
+            return Err(C1Error::Number { path, expected, got: label.layer_index.into() });
         }
         let parents_at = at.key("parents");
         self.count(label.parents.len(), LABEL_PARENTS, "parents", &parents_at)?;
         let expected = label_parents(proof, layer);
-        for (index, (got, expected)) in
-            label.parents.iter().zip(expected.iter().cycle()).enumerate()
-        {
+        let pairs = label.parents.iter().zip(expected.iter().cycle());
+        for (index, (got, expected)) in pairs.enumerate() {
             equal(got, expected, "the parent column's label", &parents_at.index(index))?;
         }
         Ok(())
@@ -246,16 +207,65 @@ fn label_parents(proof: &ChallengeProof, layer: usize) -> Vec<Node> {
     drg.chain(proof.exp_parents.iter().map(|column| column.rows[layer - 2])).collect()
 }
 
-/// Checks a Merkle proof's kind, levels, arities, index ranges and field elements, and joins its
-/// paths.
-fn merkle(
-    proof: Merkle,
-    tree: &Tree,
-    registered: RegisteredProof,
-    at: &Path<'_>,
-) -> Result<MerkleProof, C1Error> {
-    let data_at = at.key("data");
-    let (root, leaf, paths) = match proof.data {
+/// The shape that a tree's Merkle proofs must have.
+struct Tree {
+    proof: RegisteredProof,
+    /// Arities from the leaves up, for each path of the proof: base, sub, top.
+    parts: Vec<Vec<usize>>,
+}
+
+impl Tree {
+    fn data(proof: RegisteredProof) -> Self {
+        Self { proof, parts: vec![vec![2; proof.size.data_levels()]] }
+    }
+
+    fn replica(proof: RegisteredProof) -> Self {
+        let mut base = proof.size.tree_arities();
+        let upper = base.split_off(base.len() + 1 - proof.size.replica_tree_parts());
+        let parts = std::iter::once(base).chain(upper.into_iter().map(|arity| vec![arity]));
+        Self { proof, parts: parts.collect() }
+    }
+
+    /// Checks a Merkle proof's kind, levels, arities, index ranges and field elements, and joins
+    /// its paths into one.
+    fn path(&self, merkle: Merkle, at: &Path<'_>) -> Result<MerkleProof, C1Error> {
+        let (root, leaf, paths) = opened(merkle.data);
+        let data_at = at.key("data");
+        let (expected, got) = (kind(self.parts.len()), kind(paths.len()));
+        if expected != got {
+            let (path, size) = (data_at.to_string(), self.proof.size);
+            return Err(C1Error::TreeKind { path, expected, got, size });
+        }
+        let at = data_at.key(got);
+        canonical(&root, &at.key("root"))?;
+        canonical(&leaf, &at.key("leaf"))?;
+        let mut path = Vec::with_capacity(self.parts.iter().map(Vec::len).sum());
+        for ((key, part), arities) in paths.into_iter().zip(&self.parts) {
+            let part_at = at.key(key);
+            let levels_at = part_at.key("path");
+            count(self.proof, (part.path.len(), arities.len()), "levels", &levels_at)?;
+            for (level, (element, &arity)) in part.path.iter().zip(arities).enumerate() {
+                self.level(element, arity, &levels_at.index(level))?;
+            }
+            path.extend(part.path);
+        }
+        Ok(MerkleProof { root, leaf, path })
+    }
+
+    fn level(&self, element: &PathElement, arity: usize, at: &Path<'_>) -> Result<(), C1Error> {
+        let hashes_at = at.key("hashes");
+        count(self.proof, (element.hashes.len(), arity - 1), "siblings", &hashes_at)?;
+        if element.index >= arity {
+            let (path, got) = (at.key("index").to_string(), element.index as u64);
+            return Err(C1Error::Number { path, expected: format!("a number below {arity}"), got });
+        }
+        all_canonical(&element.hashes, &hashes_at)
+    }
+}
+
+/// Root, leaf and named paths of a Merkle proof.
+fn opened(data: MerkleData) -> (Node, Node, Vec<(&'static str, InclusionPath)>) {
+    match data {
         MerkleData::Single(single) => (single.root, single.leaf, vec![("path", single.path)]),
         MerkleData::Sub(sub) => {
             let paths = vec![("base_proof", sub.base_proof), ("sub_proof", sub.sub_proof)];
@@ -266,59 +276,29 @@ fn merkle(
             let paths = vec![base, ("sub_proof", top.sub_proof), ("top_proof", top.top_proof)];
             (top.root, top.leaf, paths)
         }
-    };
-    let (expected, got) = (Tree::kind(tree.parts.len()), Tree::kind(paths.len()));
-    if expected != got {
-        let (path, size) = (data_at.to_string(), registered.size);
-        return Err(C1Error::TreeKind { path, expected, got, size });
     }
-    let at = data_at.key(got);
-    canonical(&root, &at.key("root"))?;
-    canonical(&leaf, &at.key("leaf"))?;
-    let mut joined = Vec::with_capacity(tree.parts.iter().map(Vec::len).sum());
-    for ((key, part), arities) in paths.into_iter().zip(&tree.parts) {
-        let part_at = at.key(key);
-        let levels_at = part_at.key("path");
-        if part.path.len() != arities.len() {
-            return Err(C1Error::Count {
-                path: levels_at.to_string(),
-                what: "levels",
-                expected: arities.len(),
-                got: part.path.len(),
-                proof: registered,
-            });
-        }
-        for (level, (element, &arity)) in part.path.iter().zip(arities).enumerate() {
-            path_element(element, arity, registered, &levels_at.index(level))?;
-        }
-        joined.extend(part.path);
-    }
-    Ok(MerkleProof { root, leaf, path: joined })
 }
 
-fn path_element(
-    element: &PathElement,
-    arity: usize,
+/// The name of the proof kind that has `parts` paths.
+const fn kind(parts: usize) -> &'static str {
+    match parts {
+        1 => "Single",
+        2 => "Sub",
+        _ => "Top",
+    }
+}
+
+/// Checks a count, given as (got, expected).
+fn count(
     proof: RegisteredProof,
+    (got, expected): (usize, usize),
+    what: &'static str,
     at: &Path<'_>,
 ) -> Result<(), C1Error> {
-    let hashes_at = at.key("hashes");
-    let (got, expected) = (element.hashes.len(), arity - 1);
-    if got != expected {
-        return Err(C1Error::Count {
-            path: hashes_at.to_string(),
-            what: "siblings",
-            expected,
-            got,
-            proof,
-        });
+    if got == expected {
+        return Ok(());
     }
-    if element.index >= arity {
-        let path = at.key("index").to_string();
-        let expected = format!("a position below {arity}");
-        return Err(C1Error::Number { path, expected, got: element.index as u64 });
-    }
-    all_canonical(&element.hashes, &hashes_at)
+    Err(C1Error::Count { path: at.to_string(), what, expected, got, proof })
 }
 
 fn all_canonical(nodes: &[Node], at: &Path<'_>) -> Result<(), C1Error> {
@@ -346,32 +326,24 @@ pub(super) fn equal(
     Err(C1Error::Mismatch { path: at.to_string(), what, expected, got })
 }
 
-/// Checks that all proofs of a tree claim one root, and the data tree's is `comm_d`.
-fn roots(sector: &Sector, at: &Path<'_>) -> Result<(), C1Error> {
+/// Checks that all proofs of a tree claim one root, and that the roots give `comm_d` and `comm_r`.
+fn roots(sector: &Sector, at: &Path<'_>, tag_at: &Path<'_>) -> Result<(), C1Error> {
     let first = &sector.partitions[0][0];
     let (comm_r_last, comm_c) = (first.comm_r_last_proof.root, first.column.inclusion.root);
     for (partition, proofs) in sector.partitions.iter().enumerate() {
-        let at = at.index(partition);
+        let partition_at = tag_at.index(partition);
         for (index, proof) in proofs.iter().enumerate() {
-            let at = at.index(index);
-            equal(
-                &proof.comm_d_proof.root,
-                &sector.comm_d,
-                "the root comm_d",
-                &at.key("comm_d_proofs"),
-            )?;
+            let at = partition_at.index(index);
+            let (data, replica) = (&proof.comm_d_proof.root, &proof.comm_r_last_proof.root);
+            equal(data, &sector.comm_d, "the root comm_d", &at.key("comm_d_proofs"))?;
             let replica_at = at.key("comm_r_last_proof");
-            equal(
-                &proof.comm_r_last_proof.root,
-                &comm_r_last,
-                "the first challenge's root",
-                &replica_at,
-            )?;
+            equal(replica, &comm_r_last, "the first challenge's root", &replica_at)?;
             for (place, column) in proof.columns() {
                 let root = &column.inclusion.root;
                 equal(root, &comm_c, "the first column's root", &at.column(place))?;
             }
         }
     }
-    Ok(())
+    let comm_r = hash::comm_r(&comm_c, &comm_r_last);
+    equal(&sector.comm_r, &comm_r, "the hash of comm_c and comm_r_last", &at.key("comm_r"))
 }

@@ -3,6 +3,8 @@
 //! Ids from the file and from the caller are checked against it. One id that nobody gives is
 //! found by search, because hashing four million candidates takes less than a second.
 
+use std::fmt;
+
 use rayon::prelude::*;
 use sha2::digest::generic_array::GenericArray;
 use sha2::digest::generic_array::typenum::U64;
@@ -53,6 +55,16 @@ pub enum IdSource {
     Given,
     /// No other candidate gives the `replica_id`.
     Search,
+}
+
+impl fmt::Display for IdSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File => "in the file",
+            Self::Given => "given",
+            Self::Search => "found by search",
+        })
+    }
 }
 
 impl Ids {

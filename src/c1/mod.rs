@@ -11,12 +11,13 @@
 //!
 //! What nothing binds, and so no check can find wrong: `ticket`, unless the file or the caller
 //! gives the ids that `replica_id` hashes with it; `seed` of a non-interactive proof, whose
-//! challenges do not use it; unknown keys (of S2 also `Ticket`, `Cids`, `seed`), the columns'
-//! `_h`, and white space.
+//! challenges do not use it; unknown keys (in S2 also `Ticket`, `Cids`, `seed` and the proof type
+//! in `Sid`; in S4 `Snap`), the columns' `_h`, and white space.
 
 mod check;
 mod error;
 mod graph;
+mod hash;
 mod ids;
 mod json;
 mod path;

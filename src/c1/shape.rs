@@ -5,7 +5,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::error::C1Error;
@@ -102,7 +102,7 @@ struct Envelope<'a> {
 }
 
 /// Lotus's `abi.SectorID`.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct SectorId {
     miner: u64,
@@ -276,9 +276,9 @@ impl<'a> Reader<'a> {
         value: Option<&'a RawValue>,
         ids: FileIds,
     ) -> Result<Opened<'a>, C1Error> {
-        let (key, start) = (shape.prefix(), 0);
+        let key = shape.prefix();
         let text = value.ok_or(C1Error::MissingKey { path: key, beside: key })?.get().as_bytes();
-        let start = start + self.position(text);
+        let start = self.position(text);
         Ok(Opened { shape, text: Cow::Borrowed(text), start, ids, sector_size: None })
     }
 

@@ -92,7 +92,7 @@ fn changed_values_are_named() {
         ("/comm_r".into(), node.clone(), "comm_r: expected a field element"),
         ("/comm_d".into(), node.clone(), "comm_d: expected a field element"),
         ("/replica_id".into(), node.clone(), "replica_id: expected a field element"),
-        ("/comm_r/0".into(), json!(7), "comm_r is wrong"),
+        ("/comm_r/0".into(), json!(7), "comm_r: expected the hash of comm_c"),
         ("/comm_d/0".into(), json!(7), "[0][0].comm_d_proofs: expected the root comm_d"),
         (
             "/comm_r/31".into(),
@@ -141,12 +141,12 @@ fn changed_values_are_named() {
         (
             challenge("comm_r_last_proof/data/Single/path/path/1/index"),
             json!(8),
-            "path[1].index: expected a position below 8, got 8",
+            "path[1].index: expected a number below 8, got 8",
         ),
         (
             challenge("comm_d_proofs/data/Single/path/path/3/index"),
             json!(u64::MAX),
-            "path[3].index: expected a position below 2",
+            "path[3].index: expected a number below 2",
         ),
         (
             challenge("labeling_proofs/0/layer_index"),

@@ -1,5 +1,5 @@
-//! Sectors of random nodes in which every count, index and repetition is right: they read, and no
-//! hash in them is.
+//! Sectors of random nodes in which every count, index, repetition and comm_r is right: they read,
+//! and no other hash in them is right.
 
 use blstrs::Scalar as Fr;
 use ff::Field;
@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::c1::{
-    ChallengeProof, ColumnProof, LabelingProof, MerkleProof, Node, PathElement, Sector,
+    ChallengeProof, ColumnProof, LabelingProof, MerkleProof, Node, PathElement, Sector, hash,
 };
 use crate::field::to_node;
 use crate::reference::{Opening, OpeningInputs, openings};
@@ -16,10 +16,11 @@ use crate::sector::{DRG_DEGREE, LABEL_PARENTS, RegisteredProof};
 /// A sector with the proof's own porep id; the same for every call.
 pub(super) fn sector(proof: RegisteredProof) -> Sector {
     let mut maker = Maker { proof, rng: ChaCha8Rng::seed_from_u64(proof.number().into()) };
+    let roots = Roots { comm_d: maker.node(), comm_c: maker.node(), comm_r_last: maker.node() };
     let mut sector = Sector {
         registered_proof: proof,
-        comm_r: maker.node(),
-        comm_d: maker.node(),
+        comm_r: hash::comm_r(&roots.comm_c, &roots.comm_r_last),
+        comm_d: roots.comm_d,
         replica_id: maker.node(),
         seed: maker.node(),
         ticket: maker.node(),
@@ -34,7 +35,6 @@ pub(super) fn sector(proof: RegisteredProof) -> Sector {
         seed: sector.seed,
     })
     .expect("openings");
-    let roots = Roots { comm_d: sector.comm_d, comm_c: maker.node(), comm_r_last: maker.node() };
     let partition = |partition: &Vec<Opening>| {
         partition.iter().map(|opening| maker.challenge(&roots, opening)).collect()
     };
