@@ -1,16 +1,19 @@
 //! Samples against the reference's vanilla verification, its trees and its zero commitments.
 
+mod circuit;
+
 use anyhow::{Result, ensure};
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
 use filecoin_hashers::sha256::Sha256Domain;
 use filecoin_hashers::{Domain, Hasher, PoseidonArity};
+use storage_proofs_core::compound_proof::CompoundProof;
 use storage_proofs_core::merkle::{
     BinaryMerkleTree, MerkleProof as UpstreamPath, MerkleProofTrait, MerkleTreeTrait,
 };
 use storage_proofs_core::proof::ProofScheme;
 use storage_proofs_porep::stacked::{
     self, ColumnProof as UpstreamColumn, EncodingProof, LabelingProof as UpstreamLabel,
-    ReplicaColumnProof, StackedDrg, Tau,
+    ReplicaColumnProof, StackedCompound, StackedDrg, Tau,
 };
 use typenum::U2;
 
@@ -78,14 +81,10 @@ where
     })
 }
 
-/// What `seal_commit_phase1` asks of its own output, and the hashes of the two paths that it
-/// leaves to the circuit.
-fn verify<Tree>(sector: &Sector) -> Result<()>
-where
-    Tree: 'static + MerkleTreeTrait<Hasher = PoseidonHasher>,
-{
-    let params = public_params::<Tree>(sector.registered_proof, sector.porep_id)?;
-    let inputs = stacked::PublicInputs {
+type PublicInputs = stacked::PublicInputs<PoseidonDomain, Sha256Domain>;
+
+fn public_inputs(sector: &Sector) -> Result<PublicInputs> {
+    Ok(PublicInputs {
         replica_id: PoseidonDomain::try_from_bytes(&sector.replica_id)?,
         seed: Some(sector.seed),
         tau: Some(Tau {
@@ -93,15 +92,34 @@ where
             comm_r: PoseidonDomain::try_from_bytes(&sector.comm_r)?,
         }),
         k: None,
-    };
-    let proofs: Vec<Vec<stacked::Proof<Tree, DataHasher>>> = sector
-        .partitions
-        .iter()
-        .map(|proofs| proofs.iter().map(challenge::<Tree>).collect::<Result<_>>())
-        .collect::<Result<_>>()?;
+    })
+}
+
+type Proofs<Tree> = Vec<Vec<stacked::Proof<Tree, DataHasher>>>;
+
+fn vanilla_proofs<Tree>(sector: &Sector) -> Result<Proofs<Tree>>
+where
+    Tree: 'static + MerkleTreeTrait<Hasher = PoseidonHasher>,
+{
+    let partition = |proofs: &Vec<_>| proofs.iter().map(challenge::<Tree>).collect();
+    sector.partitions.iter().map(partition).collect()
+}
+
+/// What `seal_commit_phase1` asks of its own output, and the hashes of the two paths that it
+/// leaves to the circuit.
+fn verify<Tree>(sector: &Sector) -> Result<()>
+where
+    Tree: 'static + MerkleTreeTrait<Hasher = PoseidonHasher>,
+{
+    let params = public_params::<Tree>(sector.registered_proof, sector.porep_id)?;
+    let proofs = vanilla_proofs::<Tree>(sector)?;
     ensure!(proofs.len() == sector.registered_proof.partitions(), "partitions");
     ensure!(
-        StackedDrg::<Tree, DataHasher>::verify_all_partitions(&params, &inputs, &proofs)?,
+        StackedDrg::<Tree, DataHasher>::verify_all_partitions(
+            &params,
+            &public_inputs(sector)?,
+            &proofs
+        )?,
         "vanilla proofs"
     );
     for proof in proofs.iter().flatten() {
@@ -111,7 +129,22 @@ where
     Ok(())
 }
 
-/// What the circuit checks beyond vanilla verification: labels hash the opened columns.
+/// Synthesizes the reference's circuit for partition 0.
+fn satisfy<Tree>(sector: &Sector) -> Result<()>
+where
+    Tree: 'static + MerkleTreeTrait<Hasher = PoseidonHasher>,
+{
+    type Compound<Tree> = StackedCompound<Tree, DataHasher>;
+    let params = public_params::<Tree>(sector.registered_proof, sector.porep_id)?;
+    let inputs = public_inputs(sector)?;
+    let proofs = vanilla_proofs::<Tree>(sector)?;
+    let circuit = Compound::circuit(&inputs, Default::default(), &proofs[0], &params, Some(0))?;
+    let expected = Compound::generate_public_inputs(&inputs, &params, Some(0))?;
+    let rows = sector.registered_proof.size.circuit().constraints;
+    circuit::satisfied(circuit, &expected, rows)
+}
+
+/// What vanilla verification leaves to the circuit: labels hash the opened columns.
 fn verify_parents(sector: &Sector) -> Result<()> {
     for proof in sector.partitions.iter().flatten() {
         for label in &proof.labeling_proofs {
@@ -204,6 +237,18 @@ fn seeds_of_2kib_meet_every_coincidence() {
         }
     }
     assert!(met.iter().all(|&count| count > 0), "{met:?}");
+}
+
+#[test]
+fn samples_satisfy_the_references_circuit() {
+    for (size, data) in [(SectorSize::KiB2, Data::Zeros), (SectorSize::MiB8, Data::Tiled)] {
+        let sector = sample(&options(size, ProofVersion::V1_1, data, 3));
+        with_tree!(size, satisfy(&sector)).expect("a satisfied circuit");
+    }
+    let mut sector = sample(&options(SectorSize::KiB2, ProofVersion::V1_1, Data::Zeros, 3));
+    sector.partitions[0][0].exp_parents[0].rows[0][0] ^= 1;
+    let error = with_tree!(SectorSize::KiB2, satisfy(&sector)).expect_err("a changed column");
+    assert!(error.to_string().contains("are violated"), "{error}");
 }
 
 #[test]
