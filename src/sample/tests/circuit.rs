@@ -1,16 +1,16 @@
 //! The reference's circuit as a check: evaluates every row on the values that it allocates.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use bellperson::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisError, Variable};
 use blstrs::Scalar as Fr;
 use ff::Field;
 
-/// Values of a circuit's variables, and the rows that they do not satisfy.
+/// Values of a circuit's variables, and the first row that they do not satisfy.
 struct Rows {
     inputs: Vec<Fr>,
     aux: Vec<Fr>,
     rows: usize,
-    violated: Vec<usize>,
+    violated: Option<usize>,
 }
 
 impl ConstraintSystem<Fr> for Rows {
@@ -47,7 +47,7 @@ impl ConstraintSystem<Fr> for Rows {
         let value = |row: LinearCombination<Fr>| row.eval(&self.inputs, &self.aux);
         let zero = LinearCombination::zero;
         if value(a(zero())) * value(b(zero())) != value(c(zero())) {
-            self.violated.push(self.rows);
+            self.violated.get_or_insert(self.rows);
         }
         self.rows += 1;
     }
@@ -68,10 +68,12 @@ impl ConstraintSystem<Fr> for Rows {
 
 /// Checks that `circuit` is satisfied and has `rows` rows and these inputs, ONE left out.
 pub(super) fn satisfied(circuit: impl Circuit<Fr>, inputs: &[Fr], rows: u64) -> Result<()> {
-    let mut system = Rows { inputs: vec![Fr::ONE], aux: vec![], rows: 0, violated: vec![] };
+    let mut system = Rows { inputs: vec![Fr::ONE], aux: vec![], rows: 0, violated: None };
     circuit.synthesize(&mut system)?;
     ensure!(system.rows as u64 == rows, "expected {rows} rows, got {}", system.rows);
     ensure!(system.inputs[1..] == *inputs, "public inputs");
-    ensure!(system.violated.is_empty(), "rows {:?} are violated", system.violated);
-    Ok(())
+    match system.violated {
+        Some(row) => bail!("row {row} is violated"),
+        None => Ok(()),
+    }
 }

@@ -248,7 +248,7 @@ fn samples_satisfy_the_references_circuit() {
     let mut sector = sample(&options(SectorSize::KiB2, ProofVersion::V1_1, Data::Zeros, 3));
     sector.partitions[0][0].exp_parents[0].rows[0][0] ^= 1;
     let error = with_tree!(SectorSize::KiB2, satisfy(&sector)).expect_err("a changed column");
-    assert!(error.to_string().contains("are violated"), "{error}");
+    assert!(error.to_string().contains("is violated"), "{error}");
 }
 
 #[test]
