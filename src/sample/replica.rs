@@ -52,13 +52,13 @@ impl<'a> Replica<'a> {
             let key = field(&labels.label(layers, node));
             (u64::from(node), key + field(&data.leaf(node.into())))
         };
-        let columns = progress.run(Phase::new("sample-columns"), 0, |_| {
+        let columns = progress.run(Phase::new("hash columns"), 0, |_| {
             let leaves: Vec<u32> = opened.into_iter().collect();
             let leaves = leaves.into_par_iter().map(column).collect();
             let place = |level, index| Place::ColumnTree { level, index };
             SparseTree::new(leaves, size.tree_arities(), place, source)
         });
-        let leaves = progress.run(Phase::new("sample-replica"), 0, |_| {
+        let leaves = progress.run(Phase::new("encode replica"), 0, |_| {
             let leaves = challenged.into_iter().map(leaf).collect();
             let place = |level, index| Place::ReplicaTree { level, index };
             SparseTree::new(leaves, size.tree_arities(), place, source)
@@ -83,7 +83,7 @@ impl<'a> Replica<'a> {
         progress: &dyn Progress,
     ) -> Vec<Vec<ChallengeProof>> {
         let total = openings.iter().map(Vec::len).sum::<usize>() as u64;
-        progress.run(Phase::new("sample-proofs").total(total, Unit::Items), 0, |phase| {
+        progress.run(Phase::new("open challenges").total(total, Unit::Items), 0, |phase| {
             let prove = |opening: &Opening| {
                 let proof = self.prove_challenge(opening);
                 progress.advance(phase, 1);
