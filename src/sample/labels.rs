@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::graph::Opening;
 use super::random::{Place, Source, strip};
 use crate::c1::{LabelingProof, Node};
-use crate::sector::LABEL_PARENTS;
+use crate::reference::Opening;
+use crate::sector::{DRG_DEGREE, LABEL_PARENTS};
 
 /// Labels of all nodes in all layers.
 pub(super) struct Labels<'a> {
@@ -26,7 +26,7 @@ pub(super) struct Labels<'a> {
     replica_id: Node,
     layers: usize,
     /// The columns of node 0 and of the challenged nodes, layer 1 first.
-    determined: BTreeMap<u32, Vec<Node>>,
+    determined: BTreeMap<u64, Vec<Node>>,
 }
 
 impl<'a> Labels<'a> {
@@ -37,8 +37,8 @@ impl<'a> Labels<'a> {
         replica_id: Node,
         source: &'a Source,
     ) -> Self {
-        let challenged: BTreeMap<u32, &Opening> =
-            openings.into_iter().map(|opening| (opening.node, opening)).collect();
+        let challenged: BTreeMap<u64, &Opening> =
+            openings.into_iter().map(|opening| (opening.challenge, opening)).collect();
         let mut labels = Self { source, replica_id, layers, determined: BTreeMap::new() };
         for layer in 1..=layers {
             labels.push(0, labels.hash(layer, 0, &[]));
@@ -50,15 +50,15 @@ impl<'a> Labels<'a> {
     }
 
     /// The label of `node` in `layer`, counted from 1.
-    pub(super) fn label(&self, layer: usize, node: u32) -> Node {
+    pub(super) fn label(&self, layer: usize, node: u64) -> Node {
         match self.determined.get(&node) {
             Some(column) => column[layer - 1],
-            None => self.source.node(Place::Label { layer: layer as u64, node: node.into() }),
+            None => self.source.node(Place::Label { layer: layer as u64, node }),
         }
     }
 
     /// The labels of `node` in all layers, layer 1 first.
-    pub(super) fn column(&self, node: u32) -> Vec<Node> {
+    pub(super) fn column(&self, node: u64) -> Vec<Node> {
         (1..=self.layers).map(|layer| self.label(layer, node)).collect()
     }
 
@@ -67,28 +67,29 @@ impl<'a> Labels<'a> {
         LabelingProof {
             parents: self.parents(layer, opening),
             layer_index: layer as u32,
-            node: opening.node.into(),
+            node: opening.challenge,
         }
     }
 
-    fn push(&mut self, node: u32, label: Node) {
+    fn push(&mut self, node: u64, label: Node) {
         self.determined.entry(node).or_default().push(label);
     }
 
     fn parents(&self, layer: usize, opening: &Opening) -> Vec<Node> {
+        let (drg, exp) = opening.parents.split_at(DRG_DEGREE);
         let mut parents: Vec<Node> =
-            opening.drg.iter().map(|&parent| self.label(layer, parent)).collect();
+            drg.iter().map(|&parent| self.label(layer, parent.into())).collect();
         if layer > 1 {
-            parents.extend(opening.exp.iter().map(|&parent| self.label(layer - 1, parent)));
+            parents.extend(exp.iter().map(|&parent| self.label(layer - 1, parent.into())));
         }
         parents.iter().copied().cycle().take(LABEL_PARENTS).collect()
     }
 
-    fn hash(&self, layer: usize, node: u32, parents: &[Node]) -> Node {
+    fn hash(&self, layer: usize, node: u64, parents: &[Node]) -> Node {
         let hasher = Sha256::new()
             .chain_update(self.replica_id)
             .chain_update((layer as u32).to_be_bytes())
-            .chain_update(u64::from(node).to_be_bytes())
+            .chain_update(node.to_be_bytes())
             .chain_update([0; 20])
             .chain_update(parents.as_flattened());
         strip(hasher.finalize().into())

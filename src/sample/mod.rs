@@ -4,7 +4,7 @@
 //! verification accepts, of any sector size, in seconds and some tens of megabytes.
 //!
 //! ```text
-//! data/ ──> comm_d ──> replica_id ──> graph/ challenges, parents ──> labels/ of the opened nodes
+//! data/ ──> comm_d ──> replica_id ──> challenges, their parents ──> labels/ of the opened nodes
 //!                                                     │                      │
 //!         comm_r = H(comm_c, comm_r_last) <── replica/ columns and encoded leaves, tree/
 //! ```
@@ -17,7 +17,6 @@
 //! non-interactive proofs) there is no sample.
 
 mod data;
-mod graph;
 mod labels;
 mod random;
 mod replica;
@@ -31,6 +30,7 @@ use storage_proofs_porep::stacked::generate_replica_id;
 
 use crate::c1::{Node, Sector};
 use crate::progress::Progress;
+use crate::reference::{self, OpeningInputs};
 use crate::sector::{ProofKind, RegisteredProof};
 use data::DataTree;
 use labels::Labels;
@@ -163,9 +163,16 @@ pub fn generate(options: &SampleOptions, progress: &dyn Progress) -> Result<Sect
         data.root(),
         &porep_id,
     );
-    let openings = graph::openings(registered_proof, porep_id, replica_id, ids.seed)
-        .map_err(|source| SampleError::Graph { registered_proof, source })?;
     let replica_id = Fr::from(replica_id).to_bytes_le();
+    let openings = reference::openings(&OpeningInputs {
+        proof: registered_proof,
+        porep_id,
+        replica_id,
+        // It takes no part where the seed draws the challenges.
+        comm_r: Node::default(),
+        seed: ids.seed,
+    })
+    .map_err(|source| SampleError::Graph { registered_proof, source })?;
     let labels = Labels::new(openings.iter().flatten(), size.layers(), replica_id, &source);
     let replica = Replica::new(size, data, labels, &openings, &source, progress);
     Ok(Sector {

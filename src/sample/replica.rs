@@ -8,13 +8,13 @@ use blstrs::Scalar as Fr;
 use rayon::prelude::*;
 
 use super::data::DataTree;
-use super::graph::Opening;
 use super::labels::Labels;
 use super::random::{Place, Source};
 use super::tree::{SparseTree, poseidon};
 use crate::c1::{ChallengeProof, ColumnProof, Node};
 use crate::progress::{Phase, Progress, Unit};
-use crate::sector::SectorSize;
+use crate::reference::Opening;
+use crate::sector::{DRG_DEGREE, SectorSize};
 
 /// What a sealer would keep, as far as the openings show it.
 pub(super) struct Replica<'a> {
@@ -38,22 +38,20 @@ impl<'a> Replica<'a> {
         progress: &dyn Progress,
     ) -> Self {
         let layers = size.layers();
-        let challenged: BTreeSet<u32> = openings.iter().flatten().map(|o| o.node).collect();
-        let opened: BTreeSet<u32> = openings
-            .iter()
-            .flatten()
-            .flat_map(|o| o.drg.iter().chain(&o.exp).chain([&o.node]).copied())
-            .collect();
+        let challenges = openings.iter().flatten();
+        let challenged: BTreeSet<u64> = challenges.clone().map(|o| o.challenge).collect();
+        let parents = challenges.flat_map(|o| o.parents).map(u64::from);
+        let opened: BTreeSet<u64> = parents.chain(challenged.iter().copied()).collect();
         let column = |node| {
             let rows: Vec<Fr> = labels.column(node).iter().map(field).collect();
-            (u64::from(node), poseidon(&rows))
+            (node, poseidon(&rows))
         };
         let leaf = |node| {
             let key = field(&labels.label(layers, node));
-            (u64::from(node), key + field(&data.leaf(node.into())))
+            (node, key + field(&data.leaf(node)))
         };
         let columns = progress.run(Phase::new("hash columns"), 0, |_| {
-            let leaves: Vec<u32> = opened.into_iter().collect();
+            let leaves: Vec<u64> = opened.into_iter().collect();
             let leaves = leaves.into_par_iter().map(column).collect();
             let place = |level, index| Place::ColumnTree { level, index };
             SparseTree::new(leaves, size.tree_arities(), place, source)
@@ -96,23 +94,25 @@ impl<'a> Replica<'a> {
     fn prove_challenge(&self, opening: &Opening) -> ChallengeProof {
         let labeling_proofs: Vec<_> =
             (1..=self.layers).map(|layer| self.labels.proof(layer, opening)).collect();
-        let columns = |nodes: &[u32]| nodes.iter().map(|&node| self.prove_column(node)).collect();
+        let (drg, exp) = opening.parents.split_at(DRG_DEGREE);
+        let columns =
+            |nodes: &[u32]| nodes.iter().map(|&node| self.prove_column(node.into())).collect();
         ChallengeProof {
-            comm_d_proof: self.data.proof(opening.node.into()),
-            comm_r_last_proof: self.leaves.proof(opening.node.into()),
-            column: self.prove_column(opening.node),
-            drg_parents: columns(&opening.drg),
-            exp_parents: columns(&opening.exp),
+            comm_d_proof: self.data.proof(opening.challenge),
+            comm_r_last_proof: self.leaves.proof(opening.challenge),
+            column: self.prove_column(opening.challenge),
+            drg_parents: columns(drg),
+            exp_parents: columns(exp),
             encoding_proof: labeling_proofs[self.layers - 1].clone(),
             labeling_proofs,
         }
     }
 
-    fn prove_column(&self, node: u32) -> ColumnProof {
+    fn prove_column(&self, node: u64) -> ColumnProof {
         ColumnProof {
-            index: node,
+            index: node as u32,
             rows: self.labels.column(node),
-            inclusion: self.columns.proof(node.into()),
+            inclusion: self.columns.proof(node),
         }
     }
 }

@@ -3,83 +3,22 @@
 mod circuit;
 
 use anyhow::{Result, ensure};
+use filecoin_hashers::Domain;
 use filecoin_hashers::poseidon::{PoseidonDomain, PoseidonHasher};
 use filecoin_hashers::sha256::Sha256Domain;
-use filecoin_hashers::{Domain, Hasher, PoseidonArity};
 use storage_proofs_core::compound_proof::CompoundProof;
-use storage_proofs_core::merkle::{
-    BinaryMerkleTree, MerkleProof as UpstreamPath, MerkleProofTrait, MerkleTreeTrait,
-};
+use storage_proofs_core::merkle::{BinaryMerkleTree, MerkleProofTrait, MerkleTreeTrait};
 use storage_proofs_core::proof::ProofScheme;
-use storage_proofs_porep::stacked::{
-    self, ColumnProof as UpstreamColumn, EncodingProof, LabelingProof as UpstreamLabel,
-    ReplicaColumnProof, StackedCompound, StackedDrg, Tau,
-};
-use typenum::U2;
+use storage_proofs_porep::stacked::{self, StackedCompound, StackedDrg, Tau};
 
 use super::data::DataTree;
 use super::random::Source;
 use super::{Data, SampleError, SampleIds, SampleOptions, generate};
-use crate::c1::{ChallengeProof, ColumnProof, MerkleProof, Node, Sector};
+use crate::c1::{self, ColumnProof, GivenIds, MerkleProof, Node, PathElement, Sector, Shape};
 use crate::progress::Silent;
-use crate::reference::{DataHasher, public_params};
-use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
+use crate::reference::{DataHasher, public_params, vanilla_proofs};
+use crate::sector::{LABEL_PARENTS, ProofVersion, RegisteredProof, SectorSize};
 use crate::with_tree;
-
-fn path<H: Hasher, A, S, T>(proof: &MerkleProof) -> Result<UpstreamPath<H, A, S, T>>
-where
-    A: 'static + PoseidonArity,
-    S: 'static + PoseidonArity,
-    T: 'static + PoseidonArity,
-{
-    let node = |node: &Node| H::Domain::try_from_bytes(node);
-    let path = proof
-        .path
-        .iter()
-        .map(|element| Ok((element.hashes.iter().map(node).collect::<Result<_>>()?, element.index)))
-        .collect::<Result<_>>()?;
-    Ok(UpstreamPath::from_parts(node(&proof.leaf)?, node(&proof.root)?, path))
-}
-
-fn nodes(nodes: &[Node]) -> Result<Vec<PoseidonDomain>> {
-    nodes.iter().map(|node| PoseidonDomain::try_from_bytes(node)).collect()
-}
-
-type ReplicaPath<Tree> = UpstreamPath<
-    PoseidonHasher,
-    <Tree as MerkleTreeTrait>::Arity,
-    <Tree as MerkleTreeTrait>::SubTreeArity,
-    <Tree as MerkleTreeTrait>::TopTreeArity,
->;
-
-fn column<Tree: MerkleTreeTrait>(proof: &ColumnProof) -> Result<UpstreamColumn<ReplicaPath<Tree>>> {
-    Ok(UpstreamColumn::new(proof.index, nodes(&proof.rows)?, path(&proof.inclusion)?))
-}
-
-fn challenge<Tree>(proof: &ChallengeProof) -> Result<stacked::Proof<Tree, DataHasher>>
-where
-    Tree: 'static + MerkleTreeTrait<Hasher = PoseidonHasher>,
-{
-    let label = |proof: &crate::c1::LabelingProof| {
-        Ok(UpstreamLabel::new(proof.layer_index, proof.node, nodes(&proof.parents)?))
-    };
-    let encoding = &proof.encoding_proof;
-    Ok(stacked::Proof {
-        comm_d_proofs: path(&proof.comm_d_proof)?,
-        comm_r_last_proof: path(&proof.comm_r_last_proof)?,
-        replica_column_proofs: ReplicaColumnProof {
-            c_x: column::<Tree>(&proof.column)?,
-            drg_parents: proof.drg_parents.iter().map(column::<Tree>).collect::<Result<_>>()?,
-            exp_parents: proof.exp_parents.iter().map(column::<Tree>).collect::<Result<_>>()?,
-        },
-        labeling_proofs: proof.labeling_proofs.iter().map(label).collect::<Result<_>>()?,
-        encoding_proof: EncodingProof::new(
-            encoding.layer_index,
-            encoding.node,
-            nodes(&encoding.parents)?,
-        ),
-    })
-}
 
 type PublicInputs = stacked::PublicInputs<PoseidonDomain, Sha256Domain>;
 
@@ -93,16 +32,6 @@ fn public_inputs(sector: &Sector) -> Result<PublicInputs> {
         }),
         k: None,
     })
-}
-
-type Proofs<Tree> = Vec<Vec<stacked::Proof<Tree, DataHasher>>>;
-
-fn vanilla_proofs<Tree>(sector: &Sector) -> Result<Proofs<Tree>>
-where
-    Tree: 'static + MerkleTreeTrait<Hasher = PoseidonHasher>,
-{
-    let partition = |proofs: &Vec<_>| proofs.iter().map(challenge::<Tree>).collect();
-    sector.partitions.iter().map(partition).collect()
 }
 
 /// What `seal_commit_phase1` asks of its own output, and the hashes of the two paths that it
@@ -154,7 +83,7 @@ fn verify_parents(sector: &Sector) -> Result<()> {
             if layer > 1 {
                 parents.extend(proof.exp_parents.iter().map(|column| column.rows[layer - 2]));
             }
-            let repeated: Vec<Node> = parents.iter().copied().cycle().take(37).collect();
+            let repeated: Vec<Node> = parents.iter().copied().cycle().take(LABEL_PARENTS).collect();
             ensure!(label.parents == repeated, "parents of layer {layer}");
         }
         ensure!(Some(&proof.encoding_proof) == proof.labeling_proofs.last(), "encoding");
@@ -209,6 +138,19 @@ fn the_reference_accepts_32gib_samples() {
 fn the_reference_accepts_64gib_samples() {
     accept(SectorSize::GiB64, ProofVersion::V1_1, Data::Zeros, 1);
     accept(SectorSize::GiB64, ProofVersion::V1, Data::Tiled, 2);
+}
+
+#[test]
+fn our_own_reader_and_checks_accept_a_sample_of_every_size() {
+    for size in SectorSize::ALL {
+        let sector = sample(&options(size, ProofVersion::V1_1, Data::Tiled, 0));
+        let mut file = Vec::new();
+        c1::write_base64(&sector, 1, &mut file).expect("memory takes everything");
+        let read = c1::read(&file, &GivenIds::default()).expect("a sample is a C1 file");
+        assert_eq!((read.shape, read.ids.miner_id()), (Shape::Base64, Some(1000)), "{size}");
+        assert_eq!(read.sector, sector, "{size}");
+        c1::vanilla::check(&sector, &Silent).expect("right vanilla proofs");
+    }
 }
 
 /// The small graph is where challenges and parents coincide: the test above meets all of it.
@@ -299,10 +241,18 @@ fn data_trees_are_those_of_the_reference() {
             BinaryMerkleTree::<DataHasher>::new(leaves).expect("the leaves are a power of two");
         assert_eq!(tree.root(), <[u8; 32]>::from(reference.root()), "{data:?}");
         for index in [0, 1, (1 << levels) - 1, 37] {
-            let proof = reference.gen_proof(index).expect("the leaf is in the tree");
-            let ours: UpstreamPath<DataHasher, U2> =
-                path(&tree.proof(index as u64)).expect("nodes are nodes");
-            assert_eq!(format!("{ours:?}"), format!("{proof:?}"), "leaf {index} of {data:?}");
+            let ours = tree.proof(index as u64);
+            let theirs = reference.gen_proof(index).expect("the leaf is in the tree");
+            let path = theirs.path().into_iter().map(|(hashes, index)| PathElement {
+                hashes: hashes.into_iter().map(Into::into).collect(),
+                index,
+            });
+            let theirs = MerkleProof {
+                root: theirs.root().into(),
+                leaf: theirs.leaf().into(),
+                path: path.collect(),
+            };
+            assert_eq!(ours, theirs, "leaf {index} of {data:?}");
         }
     }
 }
