@@ -80,7 +80,7 @@ pub enum C1Error {
         beside: &'static str,
     },
     /// The base64 text does not decode.
-    #[error("{path}: not base64: {source}")]
+    #[error("{path}: expected base64")]
     Base64 {
         /// Where.
         path: &'static str,
@@ -287,7 +287,7 @@ pub enum C1Error {
         option: &'static str,
     },
     /// A vanilla proof does not verify.
-    #[error("partition {partition}, challenge {challenge}: {check} is wrong\n  {fault}")]
+    #[error("partition {partition}, challenge {challenge}: {check} is wrong")]
     Vanilla {
         /// Partition, from 0.
         partition: usize,

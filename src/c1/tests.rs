@@ -14,6 +14,7 @@ use storage_proofs_porep::stacked::{PublicInputs, StackedDrg, Tau};
 use super::*;
 use crate::progress::Silent;
 use crate::reference::{self, DataHasher};
+use crate::sample::{self, SampleOptions};
 use crate::sector::{ProofKind, RegisteredProof, SectorSize};
 use crate::with_tree;
 
@@ -36,6 +37,11 @@ fn read_strictly(bytes: &[u8]) -> Result<Read, C1Error> {
     let read = read_plain(bytes)?;
     vanilla::check(&read.sector, &Silent)?;
     Ok(read)
+}
+
+/// An error as a person sees it, with its causes.
+fn told(error: C1Error) -> String {
+    format!("{:#}", anyhow::Error::new(error))
 }
 
 fn sealed(bytes: &[u8]) -> Sector {
@@ -176,12 +182,32 @@ fn no_changed_node_verifies() {
         let (node, bit) = (rng.gen_range(0..nodes.len()), rng.gen_range(0..248));
         nodes[node][bit / 8] ^= 1 << (bit % 8);
         let strict = read_strictly(&serde_json::to_vec(&sector).expect("written"));
-        let error = strict.expect_err("a changed node");
-        assert!(error.to_string().contains("vanilla_proofs.StackedDrg2KiBV1[0]["), "{error}");
+        let error = told(strict.expect_err("a changed node"));
+        assert!(error.contains("vanilla_proofs.StackedDrg2KiBV1[0]["), "{error}");
         ours_only += u32::from(reference_verdict(&sector));
     }
     // The reference hashes neither comm_d nor comm_r_last paths.
     assert!(ours_only > 0 && ours_only < rounds, "{ours_only}");
+}
+
+/// Samples verify without having been sealed; figures show with `--nocapture`.
+#[test]
+fn samples_of_production_sizes_read_and_verify() {
+    for name in ["StackedDrg32GiBV1_1", "StackedDrg64GiBV1"] {
+        let options = SampleOptions::new(name.parse().expect("a registered name"), 0);
+        let sector = sample::generate(&options, &Silent).expect("a sample");
+        let mut file = Vec::new();
+        write_base64(&sector, 1, &mut file).expect("written");
+        let read = read_plain(&file).expect("a sample reads");
+        assert!(read.sector == sector && read.ids.miner_id() == Some(1000));
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+        let (verdict, spent) = one_thread.install(|| {
+            let start = cpu_time();
+            (vanilla::check(&read.sector, &Silent), cpu_time() - start)
+        });
+        verdict.expect("a sample verifies");
+        println!("{name}: vanilla check in {spent:?} on one core");
+    }
 }
 
 /// This thread's processor time, so that figures hold on a busy machine.

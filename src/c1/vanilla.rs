@@ -14,7 +14,7 @@ use crate::progress::{Device, Phase, Progress, Unit};
 
 /// Verifies every vanilla proof of a sector that [`super::read`] returned.
 ///
-/// Paths in errors start at `vanilla_proofs`, whatever the file's shape. About 2.1 core-seconds
+/// Paths in errors start at `vanilla_proofs`, whatever the file's shape. About 1.7 core-seconds
 /// for 32 GiB (28,800 Poseidon permutations of arity 8 and 2,700 of arity 11).
 ///
 /// # Errors

@@ -36,7 +36,7 @@ fn error_of(bytes: &[u8]) -> String {
     match read_strictly(bytes) {
         Ok(_) => panic!("read: {}", String::from_utf8_lossy(&bytes[..bytes.len().min(200)])),
         Err(error) => {
-            let text = error.to_string();
+            let text = told(error);
             assert!(text.len() < 1000, "{text}");
             text
         }
@@ -261,8 +261,8 @@ fn wrong_wrappers_are_named() {
         (S1, "/SectorNum", json!(2), "no miner id below 4194304 gives the replica_id"),
         (S1, "/SectorNum", json!(-1), "SectorNum: invalid value"),
         (S1, "/Phase1Out", json!("e30="), "Phase1Out: missing field `registered_proof`"),
-        (S1, "/Phase1Out", json!("e30"), "Phase1Out: not base64"),
-        (S1, "/Phase1Out", json!("e3!="), "Phase1Out: not base64"),
+        (S1, "/Phase1Out", json!("e30"), "Phase1Out: expected base64"),
+        (S1, "/Phase1Out", json!("e3!="), "Phase1Out: expected base64"),
         (S1, "/Phase1Out", json!(""), "Phase1Out: the JSON ends"),
         (S1, "/Phase1Out", json!({}), "Phase1Out: invalid type: map"),
         (S1, "/PoRep", json!({}), "got both `Phase1Out` and `PoRep`"),
