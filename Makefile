@@ -1,7 +1,26 @@
 # Every check and every set-up step; CI calls only these.
 CARGO ?= cargo
+PROVE = target/release/prove
+INSECURE = target/insecure-params
 
-.PHONY: test lint build testdata
+.PHONY: help demo test lint build fuzz testdata
+
+help:
+	@echo 'make demo      build, make insecure 2 KiB parameters, prove and verify a sector'
+	@echo 'make test      formatting, clippy, build, every test'
+	@echo 'make lint      formatting and clippy'
+	@echo 'make fuzz      two minutes of damaged C1 and parameter files'
+	@echo 'make testdata  seal the sectors of testdata/ again'
+
+# Both build one profile, so that the second finds the first one's work.
+build:
+	$(CARGO) build --release --locked --bins --tests
+
+demo: build
+	@ls $(INSECURE)/*.params >/dev/null 2>&1 || \
+	    $(PROVE) params setup --insecure --sector-size 2KiB --seed 1 --out $(INSECURE)
+	$(PROVE) --params $(INSECURE) testdata/c1-2KiB.json target/demo.proof
+	$(PROVE) --params $(INSECURE) verify testdata/c1-2KiB.json target/demo.proof
 
 test: lint build
 	$(CARGO) test --release --locked
@@ -10,8 +29,9 @@ lint:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --release --locked --all-targets -- -D warnings
 
-build:
-	$(CARGO) build --release --locked --bins --tests
+# Two minutes of random damage to C1 files and parameter files, a minute each.
+fuzz:
+	FUZZ_SECONDS=60 $(CARGO) test --release --locked --test fuzz
 
 # Seals the sectors of testdata/ again and writes their C1 files.
 testdata:

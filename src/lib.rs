@@ -7,11 +7,30 @@
 //!                     │                        │
 //!                  groth16/ prove, verify ──> 192 bytes x partitions ──> out.proof
 //! ```
+//!
+//! Around it: `cli` and `settings` say what is wanted, `commands` does it, `progress`, `monitor`
+//! and `report` tell about it, `output`, `temporary` and `stop` keep files whole, `memory` and
+//! `device` refuse what cannot work, `exit` gives every failure its code.
 
+pub mod build;
 pub mod c1;
+pub mod cli;
+pub mod commands;
+pub mod device;
+pub mod exit;
 pub mod field;
+pub mod groth16;
+pub mod memory;
+pub mod monitor;
+pub mod output;
 pub mod params;
 pub mod progress;
 pub mod reference;
+pub mod report;
 pub mod sample;
 pub mod sector;
+pub mod settings;
+pub mod stop;
+pub mod sys;
+pub mod temporary;
+pub mod variant;

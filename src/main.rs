@@ -1,3 +1,9 @@
-//! Parses the command line, runs the command, prints the error chain, exits.
+//! Parses the command line, runs the command, exits with its code.
 
-fn main() {}
+use std::process::ExitCode;
+use std::time::Instant;
+
+fn main() -> ExitCode {
+    let started = Instant::now();
+    prove::commands::main(std::env::args_os(), started).into()
+}

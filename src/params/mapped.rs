@@ -203,17 +203,21 @@ impl Parameters {
 }
 
 /// Wraps what the system answered about `path`.
-fn read_error(path: &Path) -> impl Fn(io::Error) -> ParamsError + '_ {
+pub(super) fn read_error(path: &Path) -> impl Fn(io::Error) -> ParamsError + '_ {
     move |source| ParamsError::Read { path: path.to_path_buf(), source }
 }
 
-fn not_found(error: &ParamsError) -> bool {
+pub(super) fn not_found(error: &ParamsError) -> bool {
     matches!(error, ParamsError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
 /// Opens a regular file of exactly `expected` bytes; `.params` files of other sizes are recognised
 /// by their length.
-fn open_file(path: &Path, expected: u64, is_params: bool) -> Result<(File, Metadata), ParamsError> {
+pub(super) fn open_file(
+    path: &Path,
+    expected: u64,
+    is_params: bool,
+) -> Result<(File, Metadata), ParamsError> {
     let error = read_error(path);
     // Before opening: opening a FIFO would wait for its writer.
     if !fs::metadata(path).map_err(&error)?.is_file() {
@@ -295,7 +299,7 @@ fn check_samples(file: &[u8], layout: &Layout, path: &Path) -> Result<(), Params
 }
 
 /// Production when the key's digest says so; otherwise the marker must be there.
-fn security(
+pub(super) fn security(
     production: Option<ProductionDigests>,
     digest: String,
     files: &ParameterFiles,

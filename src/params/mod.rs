@@ -13,6 +13,7 @@
 
 pub mod check;
 mod error;
+pub mod key;
 pub mod layout;
 pub mod list;
 pub mod mapped;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 use storage_proofs_core::parameter_cache::{PARAMETERS, parameter_id, verifying_key_id};
 
 pub use self::error::{LengthClue, ParamsError, Part, PointFault, VkClue};
+pub use self::key::Key;
 pub use self::mapped::Parameters;
 use crate::reference::parameter_identifier;
 use crate::sector::SectorSize;

@@ -5,23 +5,25 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A file under a temporary name beside its target; removed when dropped before [`Self::commit`].
+use crate::temporary::TemporaryFile;
+
+/// A file under a temporary name beside its target; removed when dropped before [`commit`].
 #[derive(Debug)]
 pub struct PendingFile {
     file: File,
-    temporary: PathBuf,
+    temporary: TemporaryFile,
     target: PathBuf,
 }
 
 impl PendingFile {
-    /// Opens `.<name>.<process id>.tmp` beside `target`.
+    /// Opens a temporary file beside `target`.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn create(target: &Path) -> io::Result<Self> {
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&temporary)?;
+        let temporary = TemporaryFile::beside(target);
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(true).open(temporary.path())?;
         Ok(Self { file, temporary, target: target.to_path_buf() })
     }
 
@@ -48,13 +50,6 @@ impl PendingFile {
     }
 }
 
-impl Drop for PendingFile {
-    fn drop(&mut self) {
-        // After `commit` the name is gone; before it nothing better can be done with an error.
-        let _ = fs::remove_file(&self.temporary);
-    }
-}
-
 /// Syncs all `files`, then gives them their names, in order; on failure none of them stays.
 ///
 /// # Errors
@@ -63,16 +58,17 @@ pub fn commit(mut files: Vec<PendingFile>) -> Result<(), (PathBuf, io::Error)> {
     for file in &mut files {
         file.sync().map_err(|error| (file.target.clone(), error))?;
     }
-    for (index, file) in files.iter().enumerate() {
-        if let Err(error) = fs::rename(&file.temporary, &file.target) {
-            for named in &files[..index] {
-                let _ = fs::remove_file(&named.target);
+    let mut named: Vec<PathBuf> = Vec::new();
+    for PendingFile { temporary, target, .. } in files {
+        if let Err(error) = temporary.commit(&target) {
+            for path in named {
+                let _ = fs::remove_file(path);
             }
-            return Err((file.target.clone(), error));
+            return Err((target, error));
         }
+        named.push(target);
     }
-    let folder = files.first().and_then(|file| file.target.parent());
-    match folder {
+    match named.first().and_then(|target| target.parent()) {
         Some(folder) => sync_folder(folder).map_err(|error| (folder.to_path_buf(), error)),
         None => Ok(()),
     }

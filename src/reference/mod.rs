@@ -5,9 +5,11 @@
 //! the replica tree's shape; [`with_tree`] picks the type for a sector size.
 
 mod openings;
+mod statement;
 mod vanilla;
 
 pub use openings::{Opening, OpeningInputs, Parents, openings, parents};
+pub use statement::{circuit, public_inputs};
 pub use vanilla::vanilla_proofs;
 
 use anyhow::{Context, Result};

@@ -1,5 +1,12 @@
 //! How stages tell what they are doing: they see only `&dyn Progress` and never print.
 
+pub mod console;
+pub mod timeline;
+
+use std::fmt;
+
+use serde::Serialize;
+
 /// What a phase counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -40,12 +47,22 @@ impl Phase {
 }
 
 /// Where a phase ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Device {
     /// This machine's processors.
     Cpu,
     /// A graphics card.
     Gpu,
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Gpu => "gpu",
+        })
+    }
 }
 
 /// Handle of a started phase.
@@ -62,8 +79,12 @@ pub trait Progress: Send + Sync {
     fn advance(&self, id: PhaseId, units: u64);
     /// The phase ends now, having moved `bytes` bytes on `device`.
     fn finish(&self, id: PhaseId, bytes: u64, device: Device);
-    /// One line that the person should see (a warning, a retry, a fact found).
+    /// One line that the person should see: a fact found.
     fn note(&self, line: &str);
+    /// One line that the person must see, also in the report: something is not as it should be.
+    fn warn(&self, line: &str) {
+        self.note(line);
+    }
 }
 
 impl dyn Progress + '_ {

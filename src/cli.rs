@@ -1,0 +1,375 @@
+//! The command line: what may be typed and what `--help` says. No I/O happens here.
+//!
+//! In: words. Out: [`Cli`], which [`crate::settings::Settings`] turns into checked settings.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::c1::Node;
+use crate::device::DeviceRequest;
+use crate::sector::SectorSize;
+use crate::variant::VariantFlag;
+
+/// Filecoin PoRep Commit-Phase-2 proofs: turns a C1 output into the Groth16 proof for the chain
+#[derive(Debug, Parser)]
+#[command(
+    name = "prove",
+    version = crate::build::VERSION,
+    after_long_help = AFTER_HELP,
+    after_help = "`prove --help` also tells which tools write C1 files, and the exit codes",
+    override_usage = "prove [OPTIONS] <C1> <OUT>\n       prove [OPTIONS] <COMMAND>",
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// Commit-Phase-1 output; `-` is standard input
+    #[arg(required = true, value_name = "C1")]
+    pub c1: Option<PathBuf>,
+    /// Where the proof goes (192 bytes a partition); `-` is standard output
+    #[arg(required = true, value_name = "OUT")]
+    pub out: Option<PathBuf>,
+    /// What every command shares.
+    #[command(flatten)]
+    pub shared: Shared,
+    /// Another job than proving.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Jobs besides proving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Verify a proof against its C1's public values
+    Verify {
+        /// The C1 that the proof was made from; `-` is standard input
+        #[arg(value_name = "C1")]
+        c1: PathBuf,
+        /// The proof, raw bytes or hexadecimal; `-` is standard input
+        #[arg(value_name = "PROOF")]
+        proof: PathBuf,
+    },
+    /// List, check or make parameter files
+    #[command(subcommand, arg_required_else_help = false)]
+    Params(ParamsCommand),
+    /// Show the machine, the parameters and the build; with a sector size, what a proof needs
+    Info {
+        /// Also show this size's circuit and the memory that a proof needs
+        #[arg(long, value_name = "SIZE")]
+        sector_size: Option<SectorSize>,
+    },
+    /// Write a completion script to standard output
+    Completions {
+        /// The shell to write for
+        shell: Shell,
+    },
+    /// Write the manual page to standard output
+    Man,
+}
+
+/// Work on parameter files.
+#[derive(Debug, Subcommand)]
+pub enum ParamsCommand {
+    /// Show the files of all five sizes: path, length, digest state, secure or insecure
+    List,
+    /// Decode every point and compute the digests; the result is remembered beside the file
+    Check {
+        /// Only this size; without it, every size that is present
+        #[arg(long, value_name = "SIZE")]
+        sector_size: Option<SectorSize>,
+    },
+    /// Make parameters whose trapdoor was known: for tests, never for a network
+    Setup {
+        /// Says that proofs under these parameters convince nobody
+        #[arg(long, required = true)]
+        insecure: bool,
+        /// The circuit's sector size
+        #[arg(long, value_name = "SIZE")]
+        sector_size: SectorSize,
+        /// Folder for the files; it is made if it is missing
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// Draw the trapdoor from this number, so that every run makes the same bytes
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
+    },
+}
+
+/// Options of every command, before or after its name.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Shared options")]
+pub struct Shared {
+    /// Folder of the parameter files [default: $FIL_PROOFS_PARAMETER_CACHE, or
+    /// /var/tmp/filecoin-proof-parameters]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub params: Option<PathBuf>,
+    /// Where the work runs; `auto` uses the CPU only for sectors up to 512 MiB
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
+    pub device: DeviceRequest,
+    /// Choose an implementation of a stage; once a stage, repeatable
+    #[arg(long = "variant", global = true, value_name = "STAGE=NAME")]
+    pub variants: Vec<VariantFlag>,
+    /// Memory that may be used, as `16GiB` [default: what the machine and the control group have]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = memory_size)]
+    pub ram: Option<u64>,
+    /// Threads [default: $RAYON_NUM_THREADS, or one per core]
+    #[arg(long, global = true, value_name = "N", value_parser = thread_count)]
+    pub threads: Option<usize>,
+    /// Give up after this time, as `90s` or `10m`
+    #[arg(long, global = true, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub timeout: Option<Duration>,
+    /// Write the report as JSON; `-` is standard output
+    #[arg(long, global = true, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write time, phase and resident memory as CSV once a second
+    #[arg(long, global = true, value_name = "FILE")]
+    pub rss_log: Option<PathBuf>,
+    /// Only warnings and errors: no progress, no table
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// The miner's actor id (`1000`, `t01000`, `f01000`), checked against replica_id
+    #[arg(long, global = true, value_name = "N", value_parser = miner_id)]
+    pub miner_id: Option<u64>,
+    /// The prover id as 64 hexadecimal digits, checked against replica_id
+    #[arg(long, global = true, value_name = "HEX", value_parser = node, conflicts_with = "miner_id")]
+    pub prover_id: Option<Node>,
+    /// The sector number, checked against replica_id
+    #[arg(long, global = true, value_name = "N")]
+    pub sector_num: Option<u64>,
+    /// The porep id as 64 hexadecimal digits [default: the registered proof's]
+    #[arg(long, global = true, value_name = "HEX", value_parser = node)]
+    pub porep_id: Option<Node>,
+    /// Verify every vanilla proof of the C1 before anything expensive
+    #[arg(long, global = true)]
+    pub check_vanilla: bool,
+    /// The proof as hexadecimal text and a newline, not raw bytes
+    #[arg(long, global = true)]
+    pub hex: bool,
+}
+
+const AFTER_HELP: &str = "\
+C1 files are written by lotus-bench (`--save-commit2-input`, `simple commit1`), Swan ubi-bench, \
+`ffi.SealCommitPhase1` (Lotus, Curio, Venus), the Curio Snark Market and Damocles. The writer is \
+recognised by content.
+
+Exit codes:
+  0        done
+  1        other input or output error: OUT cannot be written, OUT is a folder, disk full
+  2        usage
+  3        the C1 is malformed, inconsistent, or its vanilla proofs are wrong
+  4        parameters missing, damaged, not for this circuit, or insecure without their marker
+  5        no usable GPU
+  6        memory: the plan does not fit
+  8        a proof does not verify (`verify`: also bytes that are no proof)
+  9        timeout
+  130 143  interrupted, terminated (129: the terminal went away)
+
+A C1 called like a command is written `./verify`, or after `--`.";
+
+impl Cli {
+    /// Parses `words`, the program name first.
+    ///
+    /// # Errors
+    /// A usage error, or the request for help or version, ready to print.
+    pub fn parse_words<I, T>(words: I) -> Result<Self, clap::Error>
+    where
+        I: IntoIterator<Item = T>,
+        T: Into<OsString> + Clone,
+    {
+        let cli = Self::try_parse_from(words)?;
+        // clap's own setting for this would also forbid shared options before a command.
+        if let (Some(_), Some(c1)) = (&cli.command, &cli.c1) {
+            return Err(Self::usage(
+                ErrorKind::ArgumentConflict,
+                &format!(
+                    "`{}` stands before a command; a file called like a command is written \
+                     `./NAME` or after `--`",
+                    c1.display()
+                ),
+            ));
+        }
+        cli.check_streams()?;
+        Ok(cli)
+    }
+
+    /// A usage error of our own in clap's form.
+    pub fn usage(kind: ErrorKind, message: &str) -> clap::Error {
+        Self::command().error(kind, message)
+    }
+
+    /// Standard input and standard output can be given away once each.
+    fn check_streams(&self) -> Result<(), clap::Error> {
+        let stdin_twice = match &self.command {
+            Some(Command::Verify { c1, proof }) => is_dash(c1) && is_dash(proof),
+            _ => false,
+        };
+        if stdin_twice {
+            let message = "C1 and PROOF cannot both be standard input";
+            return Err(Self::usage(ErrorKind::ArgumentConflict, message));
+        }
+        let out_is_stdout = self.out.as_deref().is_some_and(is_dash);
+        if out_is_stdout && self.shared.json.as_deref().is_some_and(is_dash) {
+            let message = "OUT and --json cannot both be standard output";
+            return Err(Self::usage(ErrorKind::ArgumentConflict, message));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path stands for standard input or output.
+pub fn is_dash(path: &std::path::Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// `16GiB`, `512MiB`, or a number of bytes.
+fn memory_size(text: &str) -> Result<u64, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
+    let (digits, shift) = units
+        .into_iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)))
+        .unwrap_or((text, 0));
+    digits
+        .trim_end()
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| format!("expected a size like `16GiB` or a number of bytes, got `{text}`"))
+}
+
+fn thread_count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=4096) => Ok(count),
+        _ => Err(format!("expected a number from 1 to 4096, got `{text}`")),
+    }
+}
+
+/// An actor id, with or without the `t0` or `f0` of an address.
+fn miner_id(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix("t0").or_else(|| text.strip_prefix("f0")).unwrap_or(text);
+    digits
+        .parse()
+        .map_err(|_| format!("expected an actor id like `t01000` or `1000`, got `{text}`"))
+}
+
+/// 32 bytes in hexadecimal.
+fn node(text: &str) -> Result<Node, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(digits, &mut bytes)
+        .map_err(|_| format!("expected 64 hexadecimal digits, got `{text}`"))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &str) -> Result<Cli, clap::Error> {
+        Cli::parse_words(std::iter::once("prove").chain(words.split_whitespace()))
+    }
+
+    fn kind(words: &str) -> ErrorKind {
+        parse(words).expect_err("a usage error").kind()
+    }
+
+    #[test]
+    fn clap_finds_no_fault_in_the_definition() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn shared_options_stand_before_or_after_a_command() {
+        for words in
+            ["verify a b --quiet --params p", "--quiet --params p verify a b", "--quiet verify a b"]
+        {
+            let cli = parse(words).expect(words);
+            assert!(cli.shared.quiet, "{words}");
+            assert!(matches!(cli.command, Some(Command::Verify { .. })), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_c1_before_a_command_is_a_usage_error() {
+        for words in ["a.json verify b c", "a.json info", "a.json b info"] {
+            assert_eq!(kind(words), ErrorKind::ArgumentConflict, "{words}");
+        }
+    }
+
+    #[test]
+    fn files_called_like_commands_have_a_way() {
+        for (words, c1) in [("./verify out", "./verify"), ("-- verify out", "verify")] {
+            let cli = parse(words).expect(words);
+            assert_eq!(cli.c1, Some(PathBuf::from(c1)), "{words}");
+            assert!(cli.command.is_none(), "{words}");
+        }
+        let cli = parse("a b --json info").expect("an option's value is no command");
+        assert_eq!(cli.shared.json, Some(PathBuf::from("info")));
+    }
+
+    #[test]
+    fn both_files_are_needed_to_prove() {
+        for words in ["", "a.json", "--quiet", "verify a", "params", "params setup --out d"] {
+            let kind = kind(words);
+            assert!(
+                matches!(
+                    kind,
+                    ErrorKind::MissingRequiredArgument
+                        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                        | ErrorKind::MissingSubcommand
+                ),
+                "{words}: {kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stream_is_given_away_once() {
+        assert_eq!(kind("- - --json -"), ErrorKind::ArgumentConflict);
+        assert_eq!(kind("verify - -"), ErrorKind::ArgumentConflict);
+        assert!(parse("- out --json -").is_ok());
+        assert!(parse("verify - proof --json -").is_ok());
+    }
+
+    #[test]
+    fn values_are_read_with_their_units() {
+        let cli = parse("a b --ram 16GiB --timeout 2m --miner-id t01000 --threads 3").expect("ok");
+        assert_eq!(cli.shared.ram, Some(16 << 30));
+        assert_eq!(cli.shared.timeout, Some(Duration::from_secs(120)));
+        assert_eq!((cli.shared.miner_id, cli.shared.threads), (Some(1000), Some(3)));
+        assert_eq!(memory_size("1024"), Ok(1024));
+        for bad in ["16 apples", "", "-1", "99999999999999TiB", "1.5GiB"] {
+            assert!(memory_size(bad).is_err(), "{bad}");
+        }
+        assert!(thread_count("0").is_err());
+        assert!(node("00").is_err());
+        assert_eq!(node(&"0f".repeat(32)), Ok([15; 32]));
+    }
+
+    #[test]
+    fn unknown_values_are_usage_errors() {
+        for words in [
+            "a b --device tpu",
+            "a b --variant prover=magic",
+            "a b --variant colour=red",
+            "a b --variant prover",
+            "info --sector-size 3KiB",
+            "a b --gpu 0",
+        ] {
+            let kind = kind(words);
+            assert!(
+                matches!(
+                    kind,
+                    ErrorKind::ValueValidation
+                        | ErrorKind::InvalidValue
+                        | ErrorKind::UnknownArgument
+                ),
+                "{words}: {kind:?}"
+            );
+        }
+    }
+}

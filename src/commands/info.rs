@@ -1,0 +1,213 @@
+//! `prove info`: the machine, the parameters, the build; for a sector size, what a proof needs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::Session;
+use super::params::Entry;
+use crate::memory::{Budget, Bytes, CgroupMemory};
+use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
+use crate::{build, device, groth16, params, sys};
+
+pub(super) fn run(session: &Session, size: Option<SectorSize>) -> Result<()> {
+    session.answer(&Info::gather(session, size))
+}
+
+/// Everything that `prove info` tells.
+#[derive(Debug, Serialize)]
+struct Info {
+    version: &'static str,
+    git: &'static str,
+    cuda: Option<&'static str>,
+    cpu: String,
+    cores: usize,
+    memory_bytes: Option<u64>,
+    memory_available_bytes: Option<u64>,
+    cgroup: Option<Cgroup>,
+    memory_budget_bytes: u64,
+    gpus: Vec<String>,
+    no_gpu_reason: Option<&'static str>,
+    parameters_dir: PathBuf,
+    parameters_dir_chosen_by: String,
+    parameters: Vec<Entry>,
+    sector: Option<SectorInfo>,
+}
+
+#[derive(Debug, Serialize)]
+struct Cgroup {
+    version: u8,
+    path: PathBuf,
+    limit_bytes: u64,
+    free_bytes: u64,
+}
+
+/// The circuit of a sector size and what proving takes.
+#[derive(Debug, Serialize)]
+struct SectorInfo {
+    sector_size: String,
+    layers: usize,
+    partitions: usize,
+    partitions_non_interactive: usize,
+    challenges_per_partition: usize,
+    inputs: usize,
+    aux: u64,
+    constraints: u64,
+    domain_log2: u32,
+    a_aux_dense: u64,
+    b_aux_dense: u64,
+    proof_bytes: usize,
+    parameter_file_bytes: u64,
+    variants: Vec<String>,
+    proof_memory_bytes: u64,
+    fits: bool,
+}
+
+impl Info {
+    fn gather(session: &Session, size: Option<SectorSize>) -> Self {
+        let settings = &session.settings;
+        let budget = Budget::detect(settings.ram_bytes);
+        let memory = sys::machine_memory();
+        Self {
+            version: build::PACKAGE_VERSION,
+            git: build::GIT_REVISION,
+            cuda: None,
+            cpu: sys::cpu_name(),
+            cores: std::thread::available_parallelism().map_or(1, Into::into),
+            memory_bytes: memory.map(|(total, _)| total),
+            memory_available_bytes: memory.map(|(_, available)| available),
+            cgroup: CgroupMemory::detect().map(|cgroup| Cgroup {
+                free_bytes: cgroup.free_bytes(),
+                version: cgroup.version,
+                path: cgroup.path,
+                limit_bytes: cgroup.limit_bytes,
+            }),
+            memory_budget_bytes: budget.bytes,
+            gpus: Vec::new(),
+            no_gpu_reason: Some(device::NO_GPU_REASON),
+            parameters_dir: settings.params.path.clone(),
+            parameters_dir_chosen_by: settings.params.chosen_by.to_string(),
+            parameters: params::list::list(&settings.params).iter().map(Entry::new).collect(),
+            sector: size.map(|size| SectorInfo::new(session, size, budget)),
+        }
+    }
+}
+
+impl SectorInfo {
+    fn new(session: &Session, size: SectorSize, budget: Budget) -> Self {
+        let variants = session.settings.variants;
+        let numbers = size.circuit();
+        let proof = |version| RegisteredProof { size, version };
+        let proof_memory_bytes = groth16::memory_bytes(variants.prover, size);
+        Self {
+            sector_size: size.to_string(),
+            layers: size.layers(),
+            partitions: proof(ProofVersion::V1_1).partitions(),
+            partitions_non_interactive: proof(ProofVersion::NonInteractive).partitions(),
+            challenges_per_partition: size.challenges_per_partition(),
+            inputs: size.inputs(),
+            aux: numbers.aux,
+            constraints: numbers.constraints,
+            domain_log2: numbers.log_n,
+            a_aux_dense: numbers.a_aux_dense,
+            b_aux_dense: numbers.b_aux_dense,
+            proof_bytes: proof(ProofVersion::V1_1).proof_bytes(),
+            parameter_file_bytes: params::layout::Layout::of(size).bytes(),
+            variants: variants
+                .names()
+                .iter()
+                .map(|(stage, name)| format!("{stage}={name}"))
+                .collect(),
+            proof_memory_bytes,
+            fits: budget.check(proof_memory_bytes).is_ok(),
+        }
+    }
+}
+
+impl fmt::Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "prove        {}", build::VERSION)?;
+        writeln!(f, "cpu          {}, {} cores", self.cpu, self.cores)?;
+        if let (Some(total), Some(available)) = (self.memory_bytes, self.memory_available_bytes) {
+            writeln!(f, "memory       {}, {} available", Bytes(total), Bytes(available))?;
+        }
+        match &self.cgroup {
+            Some(Cgroup { version, path, limit_bytes, free_bytes }) => writeln!(
+                f,
+                "cgroup       version {version}, limit {}, {} free ({})",
+                Bytes(*limit_bytes),
+                Bytes(*free_bytes),
+                path.display()
+            )?,
+            None => writeln!(f, "cgroup       no memory limit")?,
+        }
+        writeln!(f, "gpus         none: {}", self.no_gpu_reason.unwrap_or("none found"))?;
+        let (dir, chosen_by) = (self.parameters_dir.display(), &self.parameters_dir_chosen_by);
+        write!(f, "parameters   {dir}, chosen by {chosen_by}")?;
+        for entry in &self.parameters {
+            write!(f, "\n  {:<7}    {}", entry.sector_size, entry.summary())?;
+        }
+        match &self.sector {
+            Some(sector) => write!(f, "\n{sector}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for SectorInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "sector       {}, layers {}", self.sector_size, self.layers)?;
+        writeln!(
+            f,
+            "partitions   {} of {} challenges ({} when non-interactive)",
+            self.partitions, self.challenges_per_partition, self.partitions_non_interactive
+        )?;
+        writeln!(
+            f,
+            "circuit      constraints {}, inputs {}, aux {}, domain 2^{} (a partition)",
+            self.constraints, self.inputs, self.aux, self.domain_log2
+        )?;
+        writeln!(f, "dense aux    A {}, B {}", self.a_aux_dense, self.b_aux_dense)?;
+        writeln!(f, "proof        {} bytes", self.proof_bytes)?;
+        let parameter_bytes = self.parameter_file_bytes;
+        writeln!(f, "parameters   {parameter_bytes} bytes ({})", Bytes(parameter_bytes))?;
+        let fits = if self.fits { "fits" } else { "does not fit" };
+        let (memory, variants) = (Bytes(self.proof_memory_bytes), self.variants.join(" "));
+        write!(f, "proof memory {memory} with {variants}: {fits} in what is available")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::cli::Cli;
+    use crate::settings::Settings;
+
+    #[test]
+    fn a_size_is_described_with_what_its_proof_needs() {
+        let words = ["prove", "info", "--quiet", "--params", "no/folder", "--ram", "1GiB"];
+        let cli = Cli::parse_words(words).expect("a good command line");
+        let settings = Settings::resolve(&cli.shared, &|_| None).expect("good settings");
+        let session = Session::start(settings, Instant::now()).expect("nothing to open");
+        let info = Info::gather(&session, Some(SectorSize::GiB32));
+        let text = info.to_string();
+        for words in [
+            "none: this binary is built without CUDA",
+            "no/folder, chosen by `--params`",
+            "constraints 130278541, inputs 328, aux 130169893, domain 2^27",
+            "47373928632 bytes",
+            "does not fit",
+        ] {
+            assert!(text.contains(words), "`{words}` in\n{text}");
+        }
+        let json = serde_json::to_value(&info).expect("serializable");
+        assert_eq!(json["sector"]["partitions"], 10);
+        assert_eq!(json["memory_budget_bytes"], 1 << 30);
+        assert_eq!(json["parameters"][0]["security"], serde_json::Value::Null);
+        assert_eq!(json["gpus"], serde_json::json!([]));
+    }
+}

@@ -1,0 +1,235 @@
+//! The commands: what each subcommand does, with context for its errors.
+//!
+//! [`main`] is the whole program but for the process: words in, exit code out.
+
+mod info;
+mod params;
+mod prove;
+mod scripts;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::cli::{Cli, Command, is_dash};
+use crate::exit::{Code, code_of, render};
+use crate::monitor::Monitor;
+use crate::output::Output;
+use crate::params::Security;
+use crate::progress::console::Console;
+use crate::progress::timeline::milliseconds;
+use crate::progress::{Device, Phase, Progress};
+use crate::report::{DeviceInfo, ParametersInfo, Report, SCHEMA};
+use crate::settings::{Settings, Verbosity};
+use crate::{build, c1, stop, sys};
+
+/// Runs `words`, the program name first; the clock of the report starts at `started`.
+pub fn main(words: impl IntoIterator<Item = OsString>, started: Instant) -> Code {
+    let cli = match Cli::parse_words(words) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to standard output, a usage error to standard error; both may be closed.
+            let _ = error.print();
+            return if error.use_stderr() { Code::Usage } else { Code::Done };
+        }
+    };
+    // Before any thread starts.
+    let settings = match Settings::resolve(&cli.shared, &|name| std::env::var_os(name)) {
+        Ok(settings) => settings,
+        Err(error) => return fail(&error.into()),
+    };
+    if let Some(threads) = settings.threads {
+        sys::set_bellperson_threads(threads);
+    }
+    match run(&cli, settings, started) {
+        Ok(()) => Code::Done,
+        Err(error) => fail(&error),
+    }
+}
+
+/// Tells an error; its code.
+fn fail(error: &anyhow::Error) -> Code {
+    // Standard error may be closed; the code says the same.
+    let _ = writeln!(io::stderr(), "{}", render(error));
+    code_of(error)
+}
+
+fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
+    stop::install(settings.timeout).context("watch for signals")?;
+    match &cli.command {
+        Some(Command::Completions { shell }) => return scripts::completions(*shell),
+        Some(Command::Man) => return scripts::man(),
+        _ => {}
+    }
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads.unwrap_or(0))
+        .build_global()
+        .context("start the worker threads")?;
+    let session = Session::start(settings, started)?;
+    let result = match (&cli.command, &cli.c1, &cli.out) {
+        (Some(Command::Verify { c1, proof }), ..) => verify::run(&session, c1, proof),
+        (Some(Command::Params(command)), ..) => params::run(&session, command),
+        (Some(Command::Info { sector_size }), ..) => info::run(&session, *sector_size),
+        (None, Some(c1), Some(out)) => prove::run(&session, c1, out),
+        _ => unreachable!("clap requires C1 and OUT where there is no command"),
+    };
+    session.console.close();
+    result
+}
+
+/// What every command works with.
+struct Session {
+    settings: Settings,
+    started: Instant,
+    console: Arc<Console>,
+    monitor: Monitor,
+    json: Option<Output>,
+}
+
+impl Session {
+    fn start(settings: Settings, started: Instant) -> Result<Self> {
+        let console = Arc::new(Console::new(settings.verbosity, started));
+        for warning in &settings.warnings {
+            console.warn(warning);
+        }
+        let json = settings.json.as_deref().map(|path| Output::prepare(path, 0)).transpose()?;
+        let rss_log = settings.rss_log.as_deref();
+        let monitor = Monitor::start(Arc::clone(&console), rss_log, started).with_context(
+            || match rss_log {
+                Some(path) => format!("write the memory log `{}`", path.display()),
+                None => "watch the memory".to_owned(),
+            },
+        )?;
+        Ok(Self { settings, started, console, monitor, json })
+    }
+
+    fn progress(&self) -> &dyn Progress {
+        &*self.console
+    }
+
+    /// The report of a command so far.
+    fn report(&self, command: &'static str) -> Report {
+        Report {
+            schema: SCHEMA,
+            version: build::PACKAGE_VERSION,
+            git: build::GIT_REVISION,
+            command,
+            sector_size: None,
+            registered_proof: None,
+            partitions: None,
+            device: DeviceInfo {
+                kind: Device::Cpu,
+                name: sys::cpu_name(),
+                uuid: None,
+                driver: None,
+                compute_capability: None,
+            },
+            variants: BTreeMap::new(),
+            environment: self.settings.environment.clone(),
+            parameters: None,
+            phases: Vec::new(),
+            queue_wait_ms: 0.0,
+            srs_load_ms: 0.0,
+            synthesis_ms: 0.0,
+            gpu_compute_ms: 0.0,
+            verify_ms: 0.0,
+            total_ms: milliseconds(self.started.elapsed()),
+            peak_rss_anon_bytes: self.monitor.peak_rss_anon_bytes(),
+            peak_vram_bytes: 0,
+            proof_bytes: None,
+            proof_sha256: None,
+            warnings: self.console.warnings(),
+        }
+        .with_phases(self.console.records())
+    }
+
+    /// Writes `value` as JSON where `--json` says, if it does.
+    fn write_json(&self, value: &impl Serialize) -> Result<()> {
+        let Some(json) = &self.json else { return Ok(()) };
+        let mut text = serde_json::to_vec_pretty(value).context("write the report as JSON")?;
+        text.push(b'\n');
+        Ok(json.write(&text)?)
+    }
+
+    /// Answers on standard output, as JSON where that is wanted instead.
+    fn answer(&self, answer: &(impl Serialize + Display)) -> Result<()> {
+        self.console.close();
+        if self.json.is_none() {
+            print_answer(&format!("{answer}\n"))
+        } else {
+            self.write_json(answer)
+        }
+    }
+
+    /// Shows the table and writes the JSON, as far as they are wanted.
+    fn tell(&self, report: &Report) -> Result<()> {
+        self.console.close();
+        if self.settings.verbosity != Verbosity::Quiet {
+            self.console.print(&report.to_string());
+        }
+        self.write_json(report)
+    }
+
+    /// Reads and checks a C1, with `--check-vanilla` also its vanilla proofs.
+    fn read_c1(&self, path: &Path) -> Result<c1::Read> {
+        let id = self.console.start(Phase::new("read-c1"));
+        let bytes = read_input(path, c1::INPUT_BYTES_MAX + 1)?;
+        let read = c1::read(&bytes, &self.settings.identity)
+            .with_context(|| format!("C1 `{}`", shown(path)))?;
+        self.console.finish(id, bytes.len() as u64, Device::Cpu);
+        if self.settings.check_vanilla {
+            c1::vanilla::check(&read.sector, self.progress())
+                .with_context(|| format!("C1 `{}`", shown(path)))?;
+        }
+        Ok(read)
+    }
+}
+
+/// Parameters, for the report.
+fn parameters_info(path: &Path, security: Security, warm_fraction: Option<f64>) -> ParametersInfo {
+    ParametersInfo {
+        path: path.to_owned(),
+        secure: security == Security::Production,
+        warm_fraction,
+    }
+}
+
+/// A path for messages.
+fn shown(path: &Path) -> String {
+    if is_dash(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// The content of a file, or of standard input; no more than `limit` bytes of it.
+fn read_input(path: &Path, limit: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = if is_dash(path) {
+        io::stdin().lock().take(limit as u64).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| {
+            // A hint only: pipes have no length.
+            let length = file.metadata().map_or(0, |meta| meta.len());
+            bytes.reserve(usize::try_from(length).unwrap_or(limit).min(limit));
+            file.take(limit as u64).read_to_end(&mut bytes)
+        })
+    };
+    read.with_context(|| format!("cannot read `{}`", shown(path)))?;
+    Ok(bytes)
+}
+
+/// Writes a command's answer to standard output.
+fn print_answer(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .context("cannot write standard output")
+}

@@ -1,0 +1,169 @@
+//! Exit codes, and the one place that maps errors to them.
+
+use crate::c1::C1Error;
+use crate::device::DeviceError;
+use crate::groth16::ProveError;
+use crate::groth16::proof::DecodeError;
+use crate::groth16::verify::VerifyError;
+use crate::memory::MemoryError;
+use crate::params::ParamsError;
+use crate::settings::SettingsError;
+
+/// How the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Code {
+    /// Done.
+    Done = 0,
+    /// Input or output failed, or anything that has no code of its own.
+    Io = 1,
+    /// The command line or an environment variable makes no sense.
+    Usage = 2,
+    /// The C1 is malformed, inconsistent or wrong.
+    C1 = 3,
+    /// Parameters are missing, damaged or not for this circuit.
+    Parameters = 4,
+    /// No usable GPU.
+    NoGpu = 5,
+    /// The memory plan does not fit.
+    Memory = 6,
+    /// A proof does not verify.
+    Invalid = 8,
+    /// `--timeout` ran out.
+    Timeout = 9,
+    /// The terminal went away (HUP).
+    HungUp = 129,
+    /// Interrupted (INT).
+    Interrupted = 130,
+    /// Terminated (TERM).
+    Terminated = 143,
+}
+
+impl From<Code> for std::process::ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// The code for an error: that of the first error in its chain that has one.
+pub fn code_of(error: &anyhow::Error) -> Code {
+    error.chain().find_map(code_of_one).unwrap_or(Code::Io)
+}
+
+fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
+    if error.is::<SettingsError>() {
+        Some(Code::Usage)
+    } else if error.is::<C1Error>() {
+        Some(Code::C1)
+    } else if error.is::<ParamsError>() {
+        Some(Code::Parameters)
+    } else if error.is::<DeviceError>() {
+        Some(Code::NoGpu)
+    } else if error.is::<MemoryError>() {
+        Some(Code::Memory)
+    } else if error.is::<DecodeError>() || error.is::<InvalidProof>() {
+        Some(Code::Invalid)
+    } else if let Some(error) = error.downcast_ref() {
+        Some(code_of_verify_error(error))
+    } else {
+        error.downcast_ref().map(code_of_prove_error)
+    }
+}
+
+fn code_of_prove_error(error: &ProveError) -> Code {
+    match error {
+        ProveError::Invalid { .. } => Code::Invalid,
+        ProveError::Circuit { .. } | ProveError::Synthesis { .. } => Code::C1,
+        ProveError::Map { .. } => Code::Parameters,
+        ProveError::Verify(error) => code_of_verify_error(error),
+    }
+}
+
+const fn code_of_verify_error(error: &VerifyError) -> Code {
+    match error {
+        VerifyError::PublicInputs { .. } => Code::C1,
+        VerifyError::Key { .. } => Code::Parameters,
+    }
+}
+
+/// `verify`: a proof that decodes and does not verify.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the proof does not verify: partitions {partitions:?} of {count}\n\
+     hint: it was made for another sector or seed, with other parameters, or it is damaged"
+)]
+pub struct InvalidProof {
+    /// The partitions whose proofs do not verify.
+    pub partitions: Vec<usize>,
+    /// Partitions of the sector.
+    pub count: usize,
+}
+
+/// An error as people see it: `error: ` and the chain on one line, then its hints.
+pub fn render(error: &anyhow::Error) -> String {
+    let mut chain: Vec<String> = Vec::new();
+    let mut hints: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let (hinting, saying): (Vec<&str>, Vec<&str>) =
+            text.lines().partition(|line| line.starts_with("hint: "));
+        let said = saying.iter().map(|line| line.trim()).collect::<Vec<_>>().join(": ");
+        // Some libraries repeat their source in their own text.
+        if !chain.last().is_some_and(|last| last.ends_with(&said)) {
+            chain.push(said);
+        }
+        for hint in hinting {
+            if !hints.iter().any(|known| known == hint) {
+                hints.push(hint.to_owned());
+            }
+        }
+    }
+    let lines: Vec<String> = std::iter::once(chain.join(": ")).chain(hints).collect();
+    format!("error: {}", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn the_chain_is_one_line_and_hints_follow() {
+        let device = DeviceError::NoGpu { forbidden: false };
+        let error = Err::<(), _>(device).context("choose a device").expect_err("an error");
+        assert_eq!(
+            render(&error),
+            "error: choose a device: no usable GPU: this binary is built without CUDA\n\
+             hint: `--device cpu` proves on the CPU"
+        );
+        assert_eq!(code_of(&error), Code::NoGpu);
+    }
+
+    /// An error that repeats its source, as some libraries' do.
+    #[derive(Debug, thiserror::Error)]
+    #[error("partition 3 is wrong\n  {source}")]
+    struct Repeating {
+        source: DeviceError,
+    }
+
+    #[test]
+    fn what_is_said_twice_is_shown_once() {
+        let source = DeviceError::NoGpu { forbidden: true };
+        assert_eq!(
+            render(&Repeating { source }.into()),
+            "error: partition 3 is wrong: no usable GPU: this binary is built without CUDA and \
+             BELLMAN_NO_GPU is set\nhint: `--device cpu` proves on the CPU"
+        );
+    }
+
+    #[test]
+    fn codes_come_from_the_first_error_that_has_one() {
+        let io = anyhow::Error::from(std::io::Error::other("disk full")).context("write");
+        assert_eq!(code_of(&io), Code::Io);
+        let partitions = vec![1, 3];
+        let invalid = anyhow::Error::from(ProveError::Invalid { partitions });
+        assert_eq!(code_of(&invalid.context("prove")), Code::Invalid);
+        let text = render(&anyhow::Error::from(InvalidProof { partitions: vec![2], count: 10 }));
+        assert!(text.starts_with("error: the proof does not verify: partitions [2] of 10\nhint: "));
+    }
+}

@@ -1,0 +1,128 @@
+//! Groth16 over BLS12-381: prove, verify, and the bytes of a proof.
+//!
+//! ```text
+//! A = alpha + sum z_i A_i + r delta            B = beta + sum z_i B_i + s delta
+//! C = sum_aux z_i L_i + sum h_i H_i + s A + r B1 - r s delta
+//! ```
+//!
+//! [`prove`] is the only orchestrator; a [`Prover`] turns a group of partitions into proofs.
+
+pub mod bellperson;
+pub mod proof;
+pub mod prove;
+pub mod verify;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use ::bellperson::SynthesisError;
+use blstrs::Scalar as Fr;
+use ff::Field;
+use rand::rngs::OsRng;
+use thiserror::Error;
+
+use crate::c1::Sector;
+use crate::progress::Progress;
+use crate::sector::SectorSize;
+use crate::variant::ProverVariant;
+
+pub use proof::Proof;
+
+/// Partitions that a prover gets at once, at most: bounds the witnesses held, and the patterns of
+/// the bit sums.
+pub const GROUP_PARTITIONS: usize = 10;
+
+/// Turns partitions of a sector into proofs.
+pub trait Prover {
+    /// Proves `partitions`, at most [`GROUP_PARTITIONS`], with one blinding each.
+    ///
+    /// # Errors
+    /// When the sector's witness cannot be made, or a computation fails.
+    fn prove_group(
+        &self,
+        sector: &Sector,
+        partitions: Range<usize>,
+        blindings: &[Blinding],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Proof>, ProveError>;
+}
+
+/// The prover that a variant names, for a checked parameter file.
+///
+/// # Errors
+/// When the file cannot be mapped.
+pub fn prover(variant: ProverVariant, params: &Path) -> Result<Box<dyn Prover>, ProveError> {
+    match variant {
+        ProverVariant::Bellperson => Ok(Box::new(bellperson::Bellperson::new(params)?)),
+    }
+}
+
+/// Host memory that proving a sector of `size` takes at the peak, in bytes, known before any work.
+pub fn memory_bytes(variant: ProverVariant, size: SectorSize) -> u64 {
+    match variant {
+        ProverVariant::Bellperson => bellperson::memory_bytes(size),
+    }
+}
+
+/// The two scalars that make a proof reveal nothing of its witness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blinding {
+    /// Blinds A.
+    pub r: Fr,
+    /// Blinds B.
+    pub s: Fr,
+}
+
+impl Blinding {
+    /// Fresh from the operating system.
+    pub fn random() -> Self {
+        Self { r: Fr::random(OsRng), s: Fr::random(OsRng) }
+    }
+}
+
+/// Proving failed.
+#[derive(Debug, Error)]
+pub enum ProveError {
+    /// The circuit of a partition cannot be made from the sector.
+    #[error("cannot make the circuit of partition {partition}")]
+    Circuit {
+        /// The partition.
+        partition: usize,
+        /// What the reference says.
+        source: anyhow::Error,
+    },
+    /// bellperson gives up.
+    #[error("cannot prove partition {partition}")]
+    Synthesis {
+        /// The partition.
+        partition: usize,
+        /// What bellperson says.
+        source: SynthesisError,
+    },
+    /// The parameter file cannot be mapped.
+    #[error("cannot map `{}`", .path.display())]
+    Map {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The verifier itself fails.
+    #[error(transparent)]
+    Verify(#[from] verify::VerifyError),
+    /// Proofs do not verify, twice.
+    #[error(
+        "the proof of partition {} does not verify, twice\n\
+         hint: `--check-vanilla` tells whether the C1 is wrong; if it is not, suspect the hardware",
+        list(.partitions)
+    )]
+    Invalid {
+        /// The partitions.
+        partitions: Vec<usize>,
+    },
+}
+
+/// `0, 3, 4`.
+fn list(numbers: &[usize]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

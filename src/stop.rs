@@ -1,0 +1,56 @@
+//! Ending early: signals and `--timeout` remove what is half written and leave at once.
+//!
+//! The work itself cannot be interrupted (a multi-scalar sum runs for seconds), so a thread waits
+//! for the signal and ends the process from outside; see [`crate::temporary`] for the files.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals;
+
+use crate::exit::Code;
+use crate::{sys, temporary};
+
+/// Starts watching for INT, TERM and HUP (unless `nohup` lets that be ignored), and for the end of `timeout`.
+///
+/// # Errors
+/// When the handlers or the threads cannot be set up.
+pub fn install(timeout: Option<Duration>) -> io::Result<()> {
+    // A file-size limit then is an ordinary write error instead of a silent death.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    if !sys::ignores_signal(SIGHUP) {
+        signals.handle().add_signal(SIGHUP)?;
+    }
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever() {
+            let (code, what) = match signal {
+                SIGINT => (Code::Interrupted, "interrupted"),
+                SIGHUP => (Code::HungUp, "the terminal went away"),
+                _ => (Code::Terminated, "terminated"),
+            };
+            leave(code, what);
+        }
+    })?;
+    if let Some(timeout) = timeout {
+        thread::Builder::new().name("timeout".into()).spawn(move || {
+            thread::sleep(timeout);
+            let timeout = humantime::format_duration(timeout);
+            leave(Code::Timeout, &format!("not done after {timeout} (--timeout)"));
+        })?;
+    }
+    Ok(())
+}
+
+/// Removes every temporary file and ends the process without running anything else; returns only
+/// when the result is being delivered at this moment.
+fn leave(code: Code, what: &str) {
+    let Some(_registry) = temporary::abandon() else { return };
+    // Standard error may be closed; the exit code says the same.
+    let _ = writeln!(io::stderr(), "error: {what}; nothing was written");
+    signal_hook::low_level::exit(code as i32)
+}

@@ -1,0 +1,108 @@
+//! What the operating system knows about this process and machine (Linux `/proc`).
+#![expect(unsafe_code, reason = "one variable is set before any thread starts")]
+
+use std::fs;
+
+/// Resident memory of this process in bytes, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resident {
+    /// Anonymous pages: heap and stacks.
+    pub anon_bytes: u64,
+    /// Pages of mapped files, which the kernel can drop.
+    pub file_bytes: u64,
+    /// Shared memory.
+    pub shmem_bytes: u64,
+}
+
+/// Resident memory of this process now; zeros where `/proc` is missing.
+pub fn resident() -> Resident {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bytes = |key| kibibytes(&status, key).unwrap_or(0);
+    Resident {
+        anon_bytes: bytes("RssAnon:"),
+        file_bytes: bytes("RssFile:"),
+        shmem_bytes: bytes("RssShmem:"),
+    }
+}
+
+/// Total and available memory of the machine in bytes (`MemTotal`, `MemAvailable`).
+pub fn machine_memory() -> Option<(u64, u64)> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    Some((kibibytes(&info, "MemTotal:")?, kibibytes(&info, "MemAvailable:")?))
+}
+
+/// The processor's name, as the kernel gives it.
+pub fn cpu_name() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
+}
+
+/// Processor time of this process so far, in seconds, all threads.
+pub fn cpu_seconds() -> Option<f64> {
+    // Clock ticks of `/proc` are hundredths of a second on every Linux platform.
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The command name may hold spaces; fields 14 and 15 (user, system) are the 12th and 13th
+    // after its closing parenthesis.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace().skip(11);
+    let ticks: [f64; 2] = [fields.next()?.parse().ok()?, fields.next()?.parse().ok()?];
+    Some((ticks[0] + ticks[1]) / TICKS_PER_SECOND)
+}
+
+/// Whether this process was started with `signal` ignored, as `nohup` does with HUP.
+pub fn ignores_signal(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}
+
+/// Tells bellperson's thread pool its size, which it reads from the environment on first use.
+///
+/// Must be called while the process has one thread.
+pub fn set_bellperson_threads(threads: usize) {
+    // SAFETY: the caller (`commands::run`, first thing) guarantees that no other thread runs,
+    // so nothing reads the environment at the same time.
+    unsafe { std::env::set_var("EC_GPU_NUM_THREADS", threads.to_string()) };
+}
+
+/// The value of `key` in a `/proc` file that counts in kB, in bytes.
+fn kibibytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_touched_is_seen() {
+        let before = resident().anon_bytes;
+        let block = vec![1_u8; 64 << 20];
+        let after = resident().anon_bytes;
+        assert_eq!(block.iter().map(|&byte| u64::from(byte)).sum::<u64>(), 64 << 20);
+        assert!(after >= before + (32 << 20), "before {before}, after {after}");
+        let (total, available) = machine_memory().expect("/proc/meminfo");
+        assert!(total >= available && available > 0);
+    }
+
+    #[test]
+    fn ignored_signals_are_known() {
+        // The Rust runtime ignores PIPE; nobody ignores CHLD here.
+        assert!(ignores_signal(libc::SIGPIPE));
+        assert!(!ignores_signal(libc::SIGCHLD));
+    }
+
+    #[test]
+    fn processor_time_moves_with_work() {
+        let before = cpu_seconds().expect("/proc/self/stat");
+        let mut state = 1_u64;
+        while cpu_seconds().expect("/proc/self/stat") < before + 0.02 {
+            state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005));
+        }
+        assert!(cpu_seconds().expect("/proc/self/stat") > before);
+    }
+}
