@@ -3,7 +3,7 @@ CARGO ?= cargo
 PROVE = target/release/prove
 INSECURE = target/insecure-params
 
-.PHONY: help demo test lint build fuzz testdata
+.PHONY: help demo test lint build fuzz testdata testdata-proof
 
 help:
 	@echo 'make demo      build, make insecure 2 KiB parameters, prove and verify a sector'
@@ -36,3 +36,8 @@ fuzz:
 # Seals the sectors of testdata/ again and writes their C1 files.
 testdata:
 	UPDATE_TESTDATA=1 $(CARGO) test --release --locked --test testdata
+
+# Lets upstream prove testdata/$(NAME).json with the parameters in target/insecure-params.
+testdata-proof:
+	PROVE_TESTDATA=$(NAME) $(CARGO) test --release --locked --test oracle committed
+	$(MAKE) testdata

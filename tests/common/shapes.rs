@@ -43,9 +43,8 @@ impl Shape {
             Self::S3 => s3,
             Self::S4 => {
                 let sorted: Value = serde_json::from_str(&s3)?;
-                format!(
-                    r#"{{"SectorID":{{"Miner":{miner},"Number":{sector}}},"PoRep":{sorted},"Snap":null}}"#
-                )
+                let id = format!(r#"{{"Miner":{miner},"Number":{sector}}}"#);
+                format!(r#"{{"SectorID":{id},"PoRep":{sorted},"Snap":null}}"#)
             }
             Self::S6 => format!(
                 r#"{{"c1out":{s3},"prover_id":{},"sector_id":{sector},"miner_id":{miner}}}"#,

@@ -3,8 +3,8 @@
 //! Upstream reads its settings once, from `./rust-fil-proofs.config.toml` and then from
 //! `FIL_PROOFS_*` variables. Its defaults lie in `/var/tmp`; tests must neither read nor fill that.
 
-use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::path::Path;
+use std::sync::OnceLock;
 
 use storage_proofs_core::settings::SETTINGS;
 
@@ -13,34 +13,26 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder that upstream takes parameter files from, once [`settle`] was called.
-pub fn parameter_folder() -> PathBuf {
-    root().join("target/insecure-params")
-}
-
-/// Points upstream at folders inside `target/`; call it before anything of upstream.
+/// Points upstream at `parameters` for parameter files and at `target/tmp` for its caches.
 ///
-/// Changes the working folder of the process, so paths in tests start from [`root`].
-pub fn settle() {
-    static SETTLED: Once = Once::new();
-    SETTLED.call_once(|| {
-        let home =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("upstream-{}", std::process::id()));
-        std::fs::create_dir_all(&home).expect("a folder under target/tmp can be made");
-        let parents = Path::new(env!("CARGO_TARGET_TMPDIR")).join("filecoin-parents");
-        let parameters = parameter_folder();
+/// Call it before anything of upstream, with one folder in a process. The working folder is
+/// another for a moment, so paths in tests are absolute.
+pub fn settle(parameters: &Path) {
+    static READ: OnceLock<&str> = OnceLock::new();
+    let read = READ.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let parents = target.join("filecoin-parents");
+        let home = tempfile::tempdir_in(target).expect("target/tmp takes a folder");
         std::fs::write(
-            home.join("rust-fil-proofs.config.toml"),
+            home.path().join("rust-fil-proofs.config.toml"),
             format!("parent_cache = {parents:?}\nparameter_cache = {parameters:?}\n"),
         )
-        .expect("a file under target/tmp can be written");
-        std::env::set_current_dir(&home).expect("the folder was just made");
-        assert_eq!(
-            Path::new(&SETTINGS.parameter_cache),
-            parameters,
-            "unset FIL_PROOFS_PARAMETER_CACHE: upstream would not use the test parameters"
-        );
-        std::fs::remove_dir_all(&home).expect("the folder is ours");
+        .expect("the folder is ours");
+        std::env::set_current_dir(home.path()).expect("the folder was just made");
+        let read = SETTINGS.parameter_cache.as_str();
         std::env::set_current_dir(root()).expect("the repository's root exists");
+        read
     });
+    let help = "upstream reads parameters elsewhere; is FIL_PROOFS_PARAMETER_CACHE set?";
+    assert_eq!(Path::new(read), parameters, "{help}");
 }

@@ -1,0 +1,61 @@
+//! What `prove` makes of hostile input: over a hundred command lines that must fail well.
+//!
+//! Each must end with the right exit code and one clear message, leave every file as it was, write
+//! nothing to standard output, not panic, and take less than a second. The tables:
+//! [`hostile::c1`], [`hostile::c1_values`] and [`hostile::bit_flips`] faults of C1 files,
+//! [`hostile::parameters`] of parameter files, [`hostile::output`] of OUT, [`hostile::verify`] of
+//! proofs, [`hostile::usage`] of the words typed.
+
+mod common;
+
+mod hostile {
+    pub mod bit_flips;
+    pub mod c1;
+    pub mod c1_values;
+    pub mod case;
+    pub mod edit;
+    pub mod output;
+    pub mod parameters;
+    pub mod usage;
+    pub mod verify;
+}
+
+#[test]
+fn faults_of_c1_files_are_code_3() {
+    hostile::case::check_all(hostile::c1::cases());
+}
+
+#[test]
+fn wrong_values_in_c1_files_are_code_3() {
+    hostile::case::check_all(hostile::c1_values::cases());
+}
+
+#[test]
+fn flipped_bits_of_c1_files_are_code_3() {
+    hostile::case::check_all(hostile::bit_flips::cases());
+}
+
+#[test]
+fn faults_of_parameter_files_are_code_4() {
+    hostile::case::check_all(hostile::parameters::cases());
+}
+
+#[test]
+fn faults_of_out_are_code_1() {
+    hostile::case::check_all(hostile::output::cases());
+}
+
+#[test]
+fn faults_of_proofs_are_code_8() {
+    hostile::case::check_all(hostile::verify::cases());
+}
+
+#[test]
+fn faults_of_the_command_line_are_code_2() {
+    hostile::case::check_all(hostile::usage::cases());
+}
+
+#[test]
+fn simulated_proofs_of_every_kind_verify() {
+    hostile::verify::check_accepted();
+}

@@ -1,0 +1,202 @@
+//! Whole runs of the binary: proofs that upstream's verifiers accept, and what interrupted, false
+//! and undeliverable ones leave behind (nothing).
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use common::binary::{Prove, Run, tree};
+use common::files::fixture;
+use common::insecure::insecure_2kib;
+use common::oracle::{Sector, vk_name_2kib};
+use common::upstream::root;
+use common::verifier::{compound_verify, verify_seal};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+/// When a proof counts as hanging: bellperson needs about a minute on two quiet cores.
+const LIMIT: Duration = Duration::from_secs(900);
+/// Moments of interruption.
+const MOMENTS: usize = 10;
+
+fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("target/tmp exists")
+}
+
+/// `prove WORDS` with the insecure parameters.
+fn prove(folder: &Path, words: &[&str]) -> Prove {
+    let params = insecure_2kib();
+    let params = params.to_str().expect("the repository's path is UTF-8");
+    Prove::new(folder, ["--params", params].iter().chain(words))
+}
+
+fn check_upstream_accepts(name: &str, proof: &[u8]) {
+    let params = insecure_2kib();
+    let sector = Sector::fixture(name).expect(name);
+    assert!(compound_verify(&sector, &params.join(vk_name_2kib()), proof).expect(name), "{name}");
+    assert!(verify_seal(&sector, &params, proof).expect(name), "{name}");
+}
+
+fn check_prove_accepts(folder: &Path, name: &str, proof: &str) {
+    fs::write(folder.join("in.json"), fixture(name)).expect("the folder is ours");
+    let run = prove(folder, &["verify", "in.json", proof]).run(LIMIT);
+    assert_eq!(run.code, 0, "{run:#?}");
+}
+
+#[test]
+fn the_demo_proof_replaces_out_and_upstream_accepts_it() {
+    let folder = folder();
+    fs::write(folder.path().join("in.json"), fixture("c1-2KiB.json")).expect("ours");
+    fs::write(folder.path().join("out.proof"), "an older proof").expect("ours");
+    let words = ["in.json", "out.proof", "--json", "report.json", "--check-vanilla"];
+    let run = prove(folder.path(), &words).run(LIMIT);
+    assert_eq!(run.code, 0, "{run:#?}");
+    assert!(run.stdout.is_empty(), "standard output is for data: {run:#?}");
+    for part in ["insecure", "not representative below 32 GiB"] {
+        assert!(run.stderr.contains(part), "expected `{part}` in {run:#?}");
+    }
+    let proof = fs::read(folder.path().join("out.proof")).expect("exit code 0");
+    assert_eq!(proof.len(), 192);
+    check_upstream_accepts("c1-2KiB.json", &proof);
+    check_prove_accepts(folder.path(), "c1-2KiB-s6.json", "out.proof");
+    check_report(&folder.path().join("report.json"), &proof);
+    let left = tree(folder.path());
+    let left: Vec<_> = left.keys().filter_map(|path| path.file_name()?.to_str()).collect();
+    assert_eq!(left, ["in.json", "out.proof", "report.json"]);
+}
+
+fn check_report(path: &Path, proof: &[u8]) {
+    let report = fs::read(path).expect("exit code 0");
+    let report: Value = serde_json::from_slice(&report).expect("the report is JSON");
+    assert_eq!(report["registered_proof"], "StackedDrg2KiBV1_1", "{report:#}");
+    assert_eq!(report["partitions"], 1, "{report:#}");
+    assert_eq!(report["proof_bytes"], 192, "{report:#}");
+    assert_eq!(report["proof_sha256"], hex::encode(Sha256::digest(proof)), "{report:#}");
+    let phases = report["phases"].as_array().expect("a list of phases");
+    let total_ms = report["total_ms"].as_f64().expect("a number");
+    for phase in phases {
+        let [start, ms] = ["start_ms", "ms"].map(|key| phase[key].as_f64().expect("a number"));
+        assert!(start >= 0.0 && ms >= 0.0 && start + ms <= total_ms + 1.0, "{report:#}");
+    }
+    assert!(!phases.is_empty(), "{report:#}");
+}
+
+#[test]
+fn proofs_go_through_pipes_as_bytes_and_as_text() {
+    let folder = folder();
+    let run = prove(folder.path(), &["-", "-"]).stdin(&fixture("c1-2KiB-v1.json")).run(LIMIT);
+    assert_eq!((run.code, run.stdout.len()), (0, 192), "{run:#?}");
+    check_upstream_accepts("c1-2KiB-v1.json", &run.stdout);
+
+    let words = ["--hex", "--quiet", "-", "-"];
+    let run = prove(folder.path(), &words).stdin(&fixture("c1-2KiB-synthetic.json")).run(LIMIT);
+    assert_eq!((run.code, run.stdout.len()), (0, 2 * 192 + 1), "{run:#?}");
+    let text = String::from_utf8(run.stdout).expect("hexadecimal");
+    let proof = hex::decode(text.trim_end()).expect("hexadecimal");
+    check_upstream_accepts("c1-2KiB-synthetic.json", &proof);
+    fs::write(folder.path().join("out.hex"), text).expect("the folder is ours");
+    check_prove_accepts(folder.path(), "c1-2KiB-synthetic.json", "out.hex");
+    assert_eq!(tree(folder.path()).len(), 2, "pipes leave no files");
+}
+
+#[test]
+fn proofs_by_upstream_verify() {
+    let params = root().join("testdata/upstream");
+    let words = |name: &str, proof: &str| {
+        ["verify", "--params", "testdata/upstream", name, proof].map(|word| {
+            if word.starts_with("c1-") { format!("testdata/{word}") } else { word.to_owned() }
+        })
+    };
+    for name in ["c1-2KiB", "c1-2KiB-synthetic"] {
+        let c1 = format!("{name}.json");
+        let proof = params.join(name).with_extension("proof");
+        let proof = proof.to_str().expect("the repository's path is UTF-8");
+        let run = Prove::new(root(), words(&c1, proof)).run(LIMIT);
+        assert_eq!(run.code, 0, "{run:#?}");
+        let run = Prove::new(root(), words("c1-2KiB-v1.json", proof)).run(LIMIT);
+        assert_eq!(run.code, 8, "{run:#?}");
+    }
+}
+
+#[test]
+fn a_full_device_is_code_1() {
+    let folder = folder();
+    fs::write(folder.path().join("in.json"), fixture("c1-2KiB.json")).expect("ours");
+    let mut shell = Command::new("sh");
+    let script = "\"$0\" --quiet --params \"$1\" in.json - > /dev/full";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_prove")]).arg(insecure_2kib());
+    let output = shell.current_dir(folder.path()).output().expect("there is a shell");
+    let stderr = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(stderr.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{stderr}");
+    assert!(stderr.contains("No space left"), "{stderr}");
+}
+
+#[test]
+fn a_false_witness_is_proved_twice_and_refused() {
+    let folder = folder();
+    let mut c1: Value = serde_json::from_slice(&fixture("c1-2KiB-s3.json")).expect("JSON");
+    let sibling = "/vanilla_proofs/StackedDrg2KiBV1/0/1/comm_r_last_proof/data/Single/path/path/1\
+                   /hashes/0/0";
+    let byte = c1.pointer_mut(sibling).expect("a byte of the file");
+    *byte = (byte.as_u64().expect("a byte") ^ 1).into();
+    fs::write(folder.path().join("in.json"), c1.to_string()).expect("ours");
+    fs::write(folder.path().join("out.proof"), "an older proof").expect("ours");
+    let before = tree(folder.path());
+
+    let run = prove(folder.path(), &["--check-vanilla", "in.json", "out.proof"]).run(LIMIT);
+    assert_eq!(run.code, 3, "{run:#?}");
+    for part in ["partition 0", "challenge 1", "comm_r_last"] {
+        assert!(run.error().contains(part), "expected `{part}` in {run:#?}");
+    }
+    // The reference circuit synthesizes a false witness without a word; verification finds it.
+    let words = ["--variant", "prover=bellperson", "in.json", "out.proof"];
+    let run = prove(folder.path(), &words).run(LIMIT);
+    assert_eq!(run.code, 8, "{run:#?}");
+    assert!(run.error().contains("partition"), "{run:#?}");
+    assert!(tree(folder.path()) == before, "files changed: {run:#?}");
+}
+
+#[test]
+fn signals_at_random_moments_leave_nothing() {
+    let seed = 2;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for index in 0..MOMENTS {
+        let (signal, code) = [("INT", 130), ("TERM", 143)][index % 2];
+        // Start-up is short and has the most to go wrong, so moments are dense near it: from
+        // 30 ms to 20 s, evenly in the logarithm.
+        let moment = Duration::from_secs_f64(0.03 * (20.0_f64 / 0.03).powf(rng.r#gen()));
+        let folder = folder();
+        fs::write(folder.path().join("in.json"), fixture("c1-2KiB.json")).expect("ours");
+        if index % 3 > 0 {
+            fs::write(folder.path().join("out.proof"), "an older proof").expect("ours");
+        }
+        let before = tree(folder.path());
+        let words = ["--json", "report.json", "--rss-log", "log.csv", "in.json", "out.proof"];
+        let run = interrupt(prove(folder.path(), &words), signal, moment);
+        assert_eq!(run.code, code, "seed {seed}: {signal} after {moment:?}: {run:#?}");
+        let mut after = tree(folder.path());
+        // The log is written as the run goes, so that it tells how a run ended.
+        after.remove(&folder.path().join("log.csv"));
+        assert!(after == before, "seed {seed}: {signal} after {moment:?}: {after:#?}");
+        assert!(run.wall < moment + Duration::from_secs(5), "{signal} ignored: {run:#?}");
+    }
+}
+
+fn interrupt(prove: Prove, signal: &str, moment: Duration) -> Run {
+    let mut sent = false;
+    prove.run_with(LIMIT, |child, age| {
+        if !sent && age >= moment {
+            let kill = format!("kill -{signal} {}", child.id());
+            let status = Command::new("sh").args(["-c", &kill]).status().expect("a shell");
+            assert!(status.success(), "{kill}");
+            sent = true;
+        }
+    })
+}
