@@ -96,7 +96,7 @@ fn of_a_challenge() -> Vec<Row> {
         ("no challenged column", "c_x", "/replica_column_proofs/c_x", Remove),
         ("five DRG parents", "drg_parents", "/replica_column_proofs/drg_parents", Pop),
         ("nine expander parents", "exp_parents", "/replica_column_proofs/exp_parents", Repeat),
-        ("swapped parents", "drg_parents", "/replica_column_proofs/drg_parents", Swap),
+        ("swapped parents", "parents", "/replica_column_proofs/drg_parents", Swap),
         (
             "another DRG parent",
             "drg_parents",
@@ -117,6 +117,15 @@ fn of_a_challenge() -> Vec<Row> {
         ("layer 0", "layer_index", "/encoding_proof/layer_index", Set(json!(0))),
         ("label of another node", "node", "/labeling_proofs/1/node", Flip),
         ("node beyond 64 bits", "node", "/encoding_proof/node", long()),
+        ("another parent of layer 1", "parents", "/labeling_proofs/0/parents/36/0", Flip),
+        ("another parent of layer 2", "parents", "/labeling_proofs/1/parents/0/0", Flip),
+        ("another parent of the key", "parents", "/encoding_proof/parents/14/0", Flip),
+        (
+            "another row of a parent",
+            "parents",
+            "/replica_column_proofs/drg_parents/5/column/rows/0/9",
+            Flip,
+        ),
         ("parent not below the modulus", "parents", "/encoding_proof/parents/36", Modulus),
         ("no encoding key", "encoding_proof", "/encoding_proof", Remove),
         ("null for a challenge", "StackedDrg2KiBV1[0][1]", "", Set(Value::Null)),
@@ -161,7 +170,7 @@ fn of_a_hash() -> Vec<Row> {
     let columns = [
         "/replica_column_proofs/c_x/column/rows/1/0",
         "/replica_column_proofs/c_x/inclusion_proof/data/Single/leaf/0",
-        "/replica_column_proofs/drg_parents/5/column/rows/0/9",
+        "/replica_column_proofs/drg_parents/5/inclusion_proof/data/Single/leaf/31",
         "/replica_column_proofs/exp_parents/0/inclusion_proof/data/Single/path/path/0/hashes/0/0",
     ];
     let merkle_proofs = [
@@ -170,11 +179,5 @@ fn of_a_hash() -> Vec<Row> {
         "/comm_r_last_proof/data/Single/path/path/1/hashes/6/30",
         "/comm_r_last_proof/data/Single/leaf/0",
     ];
-    let labels = [
-        "/labeling_proofs/0/parents/36/0",
-        "/labeling_proofs/1/parents/0/0",
-        "/encoding_proof/parents/14/0",
-    ];
-    let places = columns.into_iter().chain(merkle_proofs).chain(labels);
-    places.map(|place| (place, says, place, Flip)).collect()
+    columns.into_iter().chain(merkle_proofs).map(|place| (place, says, place, Flip)).collect()
 }
