@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::c1::Node;
 use crate::device::DeviceRequest;
-use crate::sector::SectorSize;
+use crate::sample::Data;
+use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
 use crate::variant::VariantFlag;
 
 /// Filecoin PoRep Commit-Phase-2 proofs: turns a C1 output into the Groth16 proof for the chain
@@ -57,6 +58,9 @@ pub enum Command {
     /// List, check or make parameter files
     #[command(subcommand, arg_required_else_help = false)]
     Params(ParamsCommand),
+    /// Write a C1 that verifies although no sector was sealed: for tests and measurements
+    #[command(after_help = SAMPLE_AFTER_HELP)]
+    Sample(SampleArgs),
     /// Show the machine, the parameters and the build; with a sector size, what a proof needs
     Info {
         /// Also show this size's circuit and the memory that a proof needs
@@ -70,6 +74,66 @@ pub enum Command {
     },
     /// Write the manual page to standard output
     Man,
+}
+
+const SAMPLE_AFTER_HELP: &str = "\
+Ids are lotus-bench's (miner t01000, sector 1) unless `--miner-id` or `--prover-id`, `--sector-num` \
+and `--porep-id` give others. Synthetic and non-interactive proofs have no samples: their challenges \
+follow from comm_r.";
+
+/// Which sample to write.
+#[derive(Debug, Args)]
+pub struct SampleArgs {
+    /// The sector size
+    #[arg(long, value_name = "SIZE", required_unless_present = "registered_proof")]
+    pub sector_size: Option<SectorSize>,
+    /// A V1 or V1_1 proof of that size [default: `StackedDrg`, the size, `V1_1`]
+    #[arg(long, value_name = "NAME")]
+    pub registered_proof: Option<RegisteredProof>,
+    /// Where the C1 goes; `-` is standard output
+    #[arg(long, value_name = "C1")]
+    pub out: PathBuf,
+    /// Draws everything random; with 0 the ticket and challenge seed are lotus-bench's
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// The file's shape
+    #[arg(long, value_enum, default_value_t = SampleShape::S1)]
+    pub shape: SampleShape,
+    /// What the sector holds
+    #[arg(long, value_enum, default_value_t = Data::Zeros)]
+    pub data: Data,
+}
+
+impl SampleArgs {
+    /// The proof to register for, given or of the given size.
+    pub fn registered_proof(&self) -> RegisteredProof {
+        let version = ProofVersion::V1_1;
+        self.registered_proof
+            .or(self.sector_size.map(|size| RegisteredProof { size, version }))
+            .expect("clap requires one of the two")
+    }
+
+    /// A proof given with its size must have it.
+    fn check_size(&self) -> Result<(), clap::Error> {
+        match (self.registered_proof, self.sector_size) {
+            (Some(proof), Some(size)) if proof.size != size => Err(Cli::usage(
+                ErrorKind::ArgumentConflict,
+                &format!("`{proof}` is not a proof of {size} sectors"),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Shapes that a sample is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SampleShape {
+    /// The output in base64, with sector number and size (lotus-bench)
+    #[value(name = "S1")]
+    S1,
+    /// The bare output (Lotus, Curio, Venus)
+    #[value(name = "S3")]
+    S3,
 }
 
 /// Work on parameter files.
@@ -193,6 +257,9 @@ impl Cli {
                 ),
             ));
         }
+        if let Some(Command::Sample(args)) = &cli.command {
+            args.check_size()?;
+        }
         cli.check_streams()?;
         Ok(cli)
     }
@@ -212,7 +279,11 @@ impl Cli {
             let message = "C1 and PROOF cannot both be standard input";
             return Err(Self::usage(ErrorKind::ArgumentConflict, message));
         }
-        let out_is_stdout = self.out.as_deref().is_some_and(is_dash);
+        let out = match &self.command {
+            Some(Command::Sample(args)) => Some(&args.out),
+            _ => self.out.as_ref(),
+        };
+        let out_is_stdout = out.is_some_and(|path| is_dash(path));
         if out_is_stdout && self.shared.json.as_deref().is_some_and(is_dash) {
             let message = "OUT and --json cannot both be standard output";
             return Err(Self::usage(ErrorKind::ArgumentConflict, message));

@@ -7,6 +7,7 @@ use crate::groth16::proof::DecodeError;
 use crate::groth16::verify::VerifyError;
 use crate::memory::MemoryError;
 use crate::params::ParamsError;
+use crate::sample::SampleError;
 use crate::settings::SettingsError;
 
 /// How the process ends.
@@ -64,6 +65,8 @@ fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     } else if error.is::<DecodeError>() || error.is::<InvalidProof>() {
         Some(Code::Invalid)
     } else if let Some(error) = error.downcast_ref() {
+        Some(code_of_sample_error(error))
+    } else if let Some(error) = error.downcast_ref() {
         Some(code_of_verify_error(error))
     } else {
         error.downcast_ref().map(code_of_prove_error)
@@ -76,6 +79,13 @@ fn code_of_prove_error(error: &ProveError) -> Code {
         ProveError::Circuit { .. } | ProveError::Synthesis { .. } => Code::C1,
         ProveError::Map { .. } => Code::Parameters,
         ProveError::Verify(error) => code_of_verify_error(error),
+    }
+}
+
+const fn code_of_sample_error(error: &SampleError) -> Code {
+    match error {
+        SampleError::ChallengesNeedReplica { .. } | SampleError::ZeroSeed => Code::Usage,
+        SampleError::Graph { .. } => Code::Io,
     }
 }
 

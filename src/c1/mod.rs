@@ -25,7 +25,7 @@ mod shape;
 pub mod vanilla;
 
 pub use error::C1Error;
-pub use ids::{GivenIds, IdSource, Ids};
+pub use ids::{GivenIds, IdSource, Ids, prover_id};
 pub use shape::{Shape, write_base64};
 
 pub(crate) use json::Partitions;

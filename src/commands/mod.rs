@@ -5,6 +5,7 @@
 mod info;
 mod params;
 mod prove;
+mod sample;
 mod scripts;
 mod verify;
 
@@ -78,6 +79,7 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
     let result = match (&cli.command, &cli.c1, &cli.out) {
         (Some(Command::Verify { c1, proof }), ..) => verify::run(&session, c1, proof),
         (Some(Command::Params(command)), ..) => params::run(&session, command),
+        (Some(Command::Sample(args)), ..) => sample::run(&session, args),
         (Some(Command::Info { sector_size }), ..) => info::run(&session, *sector_size),
         (None, Some(c1), Some(out)) => prove::run(&session, c1, out),
         _ => unreachable!("clap requires C1 and OUT where there is no command"),

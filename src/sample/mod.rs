@@ -38,7 +38,7 @@ use random::{Place, Source};
 use replica::Replica;
 
 /// What the sector's data is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
 pub enum Data {
     /// All zeros: committed capacity. Many witness bits are then equal in all partitions.
     Zeros,
