@@ -261,12 +261,25 @@ impl Cli {
             args.check_size()?;
         }
         cli.check_streams()?;
+        cli.check_variants()?;
         Ok(cli)
     }
 
     /// A usage error of our own in clap's form.
     pub fn usage(kind: ErrorKind, message: &str) -> clap::Error {
         Self::command().error(kind, message)
+    }
+
+    /// A variant that nothing in this run would look at is a mistake.
+    fn check_variants(&self) -> Result<(), clap::Error> {
+        let proves = matches!(self.command, None | Some(Command::Info { .. }));
+        match self.shared.variants.first() {
+            Some(flag) if !proves => {
+                let message = format!("`--variant {flag}` has no effect in this command");
+                Err(Self::usage(ErrorKind::ArgumentConflict, &message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Standard input and standard output can be given away once each.
@@ -404,6 +417,14 @@ mod tests {
         assert_eq!(kind("verify - -"), ErrorKind::ArgumentConflict);
         assert!(parse("- out --json -").is_ok());
         assert!(parse("verify - proof --json -").is_ok());
+    }
+
+    #[test]
+    fn a_variant_without_effect_is_a_usage_error() {
+        let words = "--variant prover=bellperson";
+        assert_eq!(kind(&format!("verify a b {words}")), ErrorKind::ArgumentConflict);
+        assert!(parse(&format!("a b {words}")).is_ok());
+        assert!(parse(&format!("info {words}")).is_ok());
     }
 
     #[test]

@@ -160,8 +160,9 @@ mod tests {
         drop(monitor);
         let log = std::fs::read_to_string(&path).expect("log");
         let rows: Vec<&str> = log.lines().skip(1).collect();
-        assert_eq!(rows.len(), 3, "{log}");
-        assert!(rows[1].contains(",work,"), "{log}");
+        // A busy machine may add rows.
+        assert!(rows.len() >= 3, "{log}");
+        assert!(rows.iter().any(|row| row.contains(",work,")), "{log}");
         for row in rows {
             assert_eq!(row.split(',').count(), 6, "{row}");
         }

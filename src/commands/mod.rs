@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 
 use crate::cli::{Cli, Command, is_dash};
@@ -42,13 +42,13 @@ pub fn main(words: impl IntoIterator<Item = OsString>, started: Instant) -> Code
             return if error.use_stderr() { Code::Usage } else { Code::Done };
         }
     };
-    // Before any thread starts.
     let settings = match Settings::resolve(&cli.shared, &|name| std::env::var_os(name)) {
         Ok(settings) => settings,
         Err(error) => return fail(&error.into()),
     };
-    if let Some(threads) = settings.threads {
-        sys::set_bellperson_threads(threads);
+    // Before any thread starts.
+    if settings.threads.is_some_and(|threads| !sys::set_bellperson_threads(threads)) {
+        return fail(&anyhow!("cannot set the number of threads: some run already"));
     }
     match run(&cli, settings, started) {
         Ok(()) => Code::Done,
