@@ -415,6 +415,7 @@ mod tests {
     fn a_stream_is_given_away_once() {
         assert_eq!(kind("- - --json -"), ErrorKind::ArgumentConflict);
         assert_eq!(kind("verify - -"), ErrorKind::ArgumentConflict);
+        assert_eq!(kind("a b --rss-log -"), ErrorKind::ValueValidation);
         assert!(parse("- out --json -").is_ok());
         assert!(parse("verify - proof --json -").is_ok());
     }

@@ -2,9 +2,9 @@
 
 use crate::c1::C1Error;
 use crate::device::DeviceError;
-use crate::groth16::ProveError;
 use crate::groth16::proof::DecodeError;
 use crate::groth16::verify::VerifyError;
+use crate::groth16::{ProveError, list};
 use crate::memory::MemoryError;
 use crate::params::ParamsError;
 use crate::sample::SampleError;
@@ -99,8 +99,9 @@ const fn code_of_verify_error(error: &VerifyError) -> Code {
 /// `verify`: a proof that decodes and does not verify.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the proof does not verify: partitions {partitions:?} of {count}\n\
-     hint: it was made for another sector or seed, with other parameters, or it is damaged"
+    "the proof does not verify: partition {} of {count} (counted from 0)\n\
+     hint: it was made for another sector or seed, with other parameters, or it is damaged",
+    list(partitions)
 )]
 pub struct InvalidProof {
     /// The partitions whose proofs do not verify.
@@ -173,7 +174,9 @@ mod tests {
         let partitions = vec![1, 3];
         let invalid = anyhow::Error::from(ProveError::Invalid { partitions });
         assert_eq!(code_of(&invalid.context("prove")), Code::Invalid);
-        let text = render(&anyhow::Error::from(InvalidProof { partitions: vec![2], count: 10 }));
-        assert!(text.starts_with("error: the proof does not verify: partitions [2] of 10\nhint: "));
+        let text = render(&anyhow::Error::from(InvalidProof { partitions: vec![2, 7], count: 10 }));
+        assert!(text.starts_with(
+            "error: the proof does not verify: partition 2, 7 of 10 (counted from 0)\nhint: "
+        ));
     }
 }

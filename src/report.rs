@@ -136,7 +136,7 @@ impl Report {
     }
 }
 
-/// Milliseconds in which at least one of the phases ran.
+/// Milliseconds in which at least one of the phases ran, to the microsecond.
 fn wall_ms<'a>(phases: impl Iterator<Item = &'a PhaseRecord>) -> f64 {
     let mut spans: Vec<(f64, f64)> =
         phases.map(|phase| (phase.start_ms, phase.start_ms + phase.ms)).collect();
@@ -147,7 +147,7 @@ fn wall_ms<'a>(phases: impl Iterator<Item = &'a PhaseRecord>) -> f64 {
         sum += (end - start.max(covered_to)).max(0.0);
         covered_to = covered_to.max(end);
     }
-    sum
+    (sum * 1000.0).round() / 1000.0
 }
 
 /// A row of the table: the phases of one name.

@@ -3,7 +3,7 @@
 //! The work itself cannot be interrupted (a multi-scalar sum runs for seconds), so a thread waits
 //! for the signal and ends the process from outside; see [`crate::temporary`] for the files.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -50,7 +50,9 @@ pub fn install(timeout: Option<Duration>) -> io::Result<()> {
 /// when the result is being delivered at this moment.
 fn leave(code: Code, what: &str) {
     let Some(_registry) = temporary::abandon() else { return };
+    // What progress bars have left of the line goes first.
+    let clear = if io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
     // Standard error may be closed; the exit code says the same.
-    let _ = writeln!(io::stderr(), "error: {what}; nothing was written");
+    let _ = writeln!(io::stderr(), "{clear}error: {what}; nothing was written");
     signal_hook::low_level::exit(code as i32)
 }

@@ -15,7 +15,7 @@ pub(super) fn run(session: &Session, args: &SampleArgs) -> Result<()> {
     let options = options(args, &session.settings.identity);
     let progress = session.progress();
     let sector = sample::generate(&options, progress)?;
-    let text = progress.run(Phase::new("encode c1"), 0, |_| {
+    let text = progress.run(Phase::new("encode-c1"), 0, |_| {
         encode(&sector, args.shape, options.ids.sector_num).context("encode the C1")
     })?;
     temporary::begin_delivery();

@@ -9,7 +9,7 @@ use super::{Session, parameters_info, read_input, shown};
 use crate::exit::InvalidProof;
 use crate::groth16::proof;
 use crate::groth16::verify::Verifier;
-use crate::params::Key;
+use crate::params::{Key, ParamsError};
 use crate::progress::Phase;
 
 /// No proof file is longer: hexadecimal text of 126 proofs, with room for white space.
@@ -22,11 +22,12 @@ pub(super) fn run(session: &Session, c1: &Path, path: &Path) -> Result<()> {
     let bytes = proof::from_text(registered, &content);
     let proofs = proof::decode(registered, &bytes).with_context(|| format!("`{}`", shown(path)))?;
     let progress = session.progress();
-    let key = progress.run(Phase::new("open-parameters"), 0, |_| {
-        Key::open(&session.settings.params, registered.size)
+    let (key, verifier) = progress.run(Phase::new("open-parameters"), 0, |_| {
+        let key = Key::open(&session.settings.params, registered.size)?;
+        let verifier = Verifier::new(key.vk());
+        Ok::<_, ParamsError>((key, verifier))
     })?;
 
-    let verifier = Verifier::new(key.vk());
     let mut invalid = Vec::new();
     for (partition, proof) in proofs.iter().enumerate() {
         let phase = Phase::new("verify").partition(partition);
@@ -43,6 +44,7 @@ pub(super) fn run(session: &Session, c1: &Path, path: &Path) -> Result<()> {
     report.proof_bytes = Some(bytes.len());
     report.proof_sha256 = Some(hex::encode(Sha256::digest(&bytes)));
     session.tell(&report)?;
-    progress.note(&format!("valid: all {} proofs of {registered} verify", proofs.len()));
+    let count = proofs.len();
+    progress.note(&format!("valid: {count} of {count} partitions of {registered} verify"));
     Ok(())
 }

@@ -122,7 +122,7 @@ pub enum ProveError {
     },
 }
 
-/// `0, 3, 4`.
-fn list(numbers: &[usize]) -> String {
+/// Partitions for messages: `0, 3, 4`.
+pub(crate) fn list(numbers: &[usize]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
