@@ -1,0 +1,24 @@
+//! Runs that ask for what the machine has not, or the environment forbids: codes 2, 5, 6 and 9.
+
+use super::case::Case;
+use crate::common::files::fixture;
+use crate::common::insecure::insecure_2kib;
+
+/// All of them, with good parameters and a good C1.
+pub fn cases() -> Vec<Case> {
+    let params = insecure_2kib();
+    let case = |words: &str, code: i32, says: &str| {
+        let words = format!("--params {} {words} in.json out.proof", params.display());
+        Case::new(&words, &words, code, says).file("in.json", fixture("c1-2KiB.json"))
+    };
+    vec![
+        // These tests build without CUDA, and where they run there is no card.
+        case("--device gpu", 5, "--device cpu"),
+        case("--ram 1MiB", 6, "GiB"),
+        case("--ram 0", 6, "GiB"),
+        case("--timeout 1ms", 9, "timeout"),
+        case("--timeout 200ms", 9, "timeout"),
+        case("", 2, "opencl").env("BELLMAN_GPU_FRAMEWORK", "opencl"),
+        case("", 2, "opencl").env("FIL_PROOFS_GPU_FRAMEWORK", "opencl"),
+    ]
+}
