@@ -3,7 +3,7 @@ CARGO ?= cargo
 PROVE = target/release/prove
 INSECURE = target/insecure-params
 
-.PHONY: help demo test lint build fuzz testdata testdata-proof
+.PHONY: help demo test lint build fuzz testdata testdata-proof parity-full
 
 help:
 	@echo 'make demo      build, make insecure 2 KiB parameters, prove and verify a sector'
@@ -11,6 +11,7 @@ help:
 	@echo 'make lint      formatting and clippy'
 	@echo 'make fuzz      two minutes of damaged C1 and parameter files'
 	@echo 'make testdata  seal the sectors of testdata/ again'
+	@echo 'make parity-full  compare the large circuits with the reference, a quarter of an hour'
 
 # Both build one profile, so that the second finds the first one's work.
 build:
@@ -41,3 +42,9 @@ testdata:
 testdata-proof:
 	PROVE_TESTDATA=$(NAME) $(CARGO) test --release --locked --test oracle committed
 	$(MAKE) testdata
+
+# Every row of the 512 MiB, 32 GiB and 64 GiB circuits, and every value of one partition of a
+# sample of each, against the reference.
+parity-full:
+	$(CARGO) test --release --locked --test circuit_shape --test witness -- \
+	    --nocapture --ignored --test-threads 1

@@ -14,17 +14,20 @@
 
 pub mod build;
 pub mod c1;
+pub mod circuit;
 pub mod cli;
 pub mod commands;
 pub mod device;
 pub mod exit;
 pub mod field;
 pub mod groth16;
+pub mod limbs;
 pub mod memory;
 pub mod monitor;
 pub mod output;
 pub mod params;
 pub mod progress;
+pub mod r1cs;
 pub mod reference;
 pub mod report;
 pub mod sample;
@@ -34,3 +37,4 @@ pub mod stop;
 pub mod sys;
 pub mod temporary;
 pub mod variant;
+pub mod witness;
