@@ -24,6 +24,7 @@ pub mod groth16;
 pub mod limbs;
 pub mod memory;
 pub mod monitor;
+pub mod msm;
 pub mod output;
 pub mod params;
 pub mod progress;
