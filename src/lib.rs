@@ -26,6 +26,7 @@ pub mod memory;
 pub mod monitor;
 pub mod msm;
 pub mod output;
+pub mod pages;
 pub mod params;
 pub mod progress;
 pub mod r1cs;

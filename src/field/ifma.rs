@@ -127,6 +127,15 @@ impl Ifma {
         unsafe { enabled(self, kernel) }
     }
 
+    /// Asks for the cache lines of `value`, which is needed soon.
+    #[inline(always)]
+    pub fn prefetch<T>(self, value: &T) {
+        for line in (0..size_of::<T>()).step_by(64) {
+            // SAFETY: a prefetch reads nothing, and the address is inside `value`.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).byte_add(line).cast()) };
+        }
+    }
+
     /// Eight stored elements, in the form they are stored in.
     #[inline(always)]
     pub fn load(self, rows: [&Row; 8]) -> Fp8 {

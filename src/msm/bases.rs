@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::engine::{Curve, Engine, Point};
 use crate::field::Kernel;
+use crate::pages::filled;
 
 /// Points decoded by one task; a multiple of every engine's width.
 const TASK: usize = 1024;
@@ -126,7 +127,7 @@ impl<'a, C: Curve> Bases<'a, C> {
         count: usize,
         index: impl Fn(usize) -> usize + Sync,
     ) -> Result<Vec<Point<E::Row>>, BasesError> {
-        let mut points = vec![E::INFINITY; count];
+        let mut points = filled(E::INFINITY, count);
         points.par_chunks_mut(TASK).enumerate().try_for_each(|(task, out)| {
             let index = |position: usize| index(task * TASK + position);
             engine.enter(Decode { bases: *self, index, out })

@@ -19,6 +19,7 @@ use super::engine::{Curve, Engine, Point};
 use super::tree::{Entry, Source, sum_segments};
 use super::window::{Window, WindowBits};
 use crate::field::Fr;
+use crate::pages::filled;
 
 /// (r - 1) / 2.
 const HALF: [u64; 4] =
@@ -197,7 +198,7 @@ fn add_to_buckets<E: Engine>(
         *end = total;
         total += count;
     }
-    let mut entries = vec![Entry::default(); total as usize];
+    let mut entries = filled(Entry::default(), total as usize);
     for (bucket, end) in ends.iter_mut().enumerate() {
         if carried(bucket) {
             entries[*end as usize] = Entry::new(points.len() + bucket, false);

@@ -126,8 +126,11 @@ pub trait Engine: Copy + Send + Sync + 'static {
     /// Whether a stored point is infinity.
     fn is_infinity(point: &Point<Self::Row>) -> bool;
 
-    /// The opposite point.
-    fn negate(self, point: &Point<Self::Row>) -> Point<Self::Row>;
+    /// The point, or its opposite.
+    fn signed(self, point: &Point<Self::Row>, negative: bool) -> Point<Self::Row>;
+
+    /// Says that `point` is needed soon.
+    fn prefetch(self, point: &Point<Self::Row>);
 
     /// The point in the form that sums may start from again.
     fn settle(self, point: &Point<Self::Row>) -> Point<Self::Row>;

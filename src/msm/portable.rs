@@ -166,9 +166,11 @@ impl<C: Coordinates> Engine for Portable<C> {
         point.x.is_zero_vartime() && point.y.is_zero_vartime()
     }
 
-    fn negate(self, point: &Point<Self::Row>) -> Point<Self::Row> {
-        Point { x: point.x, y: -point.y }
+    fn signed(self, point: &Point<Self::Row>, negative: bool) -> Point<Self::Row> {
+        Point { x: point.x, y: if negative { -point.y } else { point.y } }
     }
+
+    fn prefetch(self, _: &Point<Self::Row>) {}
 
     fn settle(self, point: &Point<Self::Row>) -> Point<Self::Row> {
         *point

@@ -68,8 +68,8 @@ pub trait VectorField: Copy + Send + Sync + 'static {
     fn same(a: &Self::Row, b: &Self::Row) -> bool;
     /// Whether the element is [`VectorField::MARKED`].
     fn is_marked(row: &Self::Row) -> bool;
-    /// The element with its sign changed, raw.
-    fn negate(row: &Self::Row) -> Self::Row;
+    /// The element, or with its sign changed: raw.
+    fn signed(row: &Self::Row, negative: bool) -> Self::Row;
     /// Montgomery form of big-endian coordinates.
     fn decode(ifma: Ifma, bytes: [&[u8]; 8]) -> [Self::Row; 8];
     /// The affine point of canonical coordinates.
@@ -149,8 +149,9 @@ impl VectorField for Fp {
         row.0[FP_LIMBS - 1] == MARK
     }
     #[inline(always)]
-    fn negate(row: &Row) -> Row {
-        Row(row.0.map(u64::wrapping_neg))
+    fn signed(row: &Row, negative: bool) -> Row {
+        let flip = u64::from(negative).wrapping_neg();
+        Row(row.0.map(|limb| (limb ^ flip).wrapping_sub(flip)))
     }
     #[inline(always)]
     fn decode(ifma: Ifma, bytes: [&[u8]; 8]) -> [Row; 8] {
@@ -247,8 +248,8 @@ impl VectorField for Fp2 {
         Fp::is_marked(&row[0])
     }
     #[inline(always)]
-    fn negate(row: &[Row; 2]) -> [Row; 2] {
-        [Fp::negate(&row[0]), Fp::negate(&row[1])]
+    fn signed(row: &[Row; 2], negative: bool) -> [Row; 2] {
+        [Fp::signed(&row[0], negative), Fp::signed(&row[1], negative)]
     }
     #[inline(always)]
     fn decode(ifma: Ifma, bytes: [&[u8]; 8]) -> [[Row; 2]; 8] {
@@ -408,8 +409,13 @@ impl<F: VectorField> Engine for Vector<F> {
     }
 
     #[inline(always)]
-    fn negate(self, point: &Point<F::Row>) -> Point<F::Row> {
-        Point { x: point.x, y: F::negate(&point.y) }
+    fn signed(self, point: &Point<F::Row>, negative: bool) -> Point<F::Row> {
+        Point { x: point.x, y: F::signed(&point.y, negative) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, point: &Point<F::Row>) {
+        self.ifma.prefetch(point);
     }
 
     #[inline(always)]
