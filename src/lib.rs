@@ -25,6 +25,7 @@ pub mod limbs;
 pub mod memory;
 pub mod monitor;
 pub mod msm;
+pub mod ntt;
 pub mod output;
 pub mod pages;
 pub mod params;

@@ -7,7 +7,7 @@
 #[cfg(target_arch = "x86_64")]
 pub mod ifma;
 #[cfg(target_arch = "x86_64")]
-mod ifma_fr;
+pub mod ifma_fr;
 mod limbs;
 mod node;
 

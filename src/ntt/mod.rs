@@ -1,0 +1,114 @@
+//! Number-theoretic transforms over Fr: polynomials between their coefficients, their values on
+//! the domain of the 2^log_n-th roots of unity, and their values on its coset by 7.
+//!
+//! The form is in the type, so that mixing them does not compile. [`naive`] is the plain version,
+//! [`cpu`] the fast one.
+
+pub mod cpu;
+mod lanes;
+pub mod naive;
+mod pass;
+
+use ff::{Field, PrimeField};
+
+use crate::field::Fr;
+
+/// The multiplicative generator that shifts the domain to its coset; bellperson's.
+pub const COSET_SHIFT: u64 = 7;
+/// The largest log_n: the 2-adicity of r - 1 is 32, and two passes take 14 stages each.
+pub const LOG_N_MAX: u32 = 28;
+
+/// The values on the domain: number i is at omega^i.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evals(pub Vec<Fr>);
+
+/// Values on the coset, in an order that the transforms that gave them share.
+#[derive(Clone, Debug)]
+pub struct CosetEvals {
+    values: Vec<Fr>,
+    order: Order,
+}
+
+/// Coefficients, in the order of whoever computed them.
+#[derive(Clone, Debug)]
+pub struct Coeffs {
+    values: Vec<Fr>,
+    order: Order,
+}
+
+/// How a sequence lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Index by index.
+    Natural,
+    /// Index `low + 2^log_low high` at `low (n / 2^log_low) + high`.
+    Transposed {
+        /// Bits of `low`.
+        log_low: u32,
+    },
+}
+
+impl Coeffs {
+    /// Coefficients from the constant up.
+    pub const fn from_natural(values: Vec<Fr>) -> Self {
+        Self { values, order: Order::Natural }
+    }
+
+    /// The coefficients from the constant up.
+    pub fn into_natural(self) -> Vec<Fr> {
+        into_natural(self.values, self.order)
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+impl CosetEvals {
+    /// Values in the order of the roots: number i is at 7 omega^i.
+    pub const fn from_natural(values: Vec<Fr>) -> Self {
+        Self { values, order: Order::Natural }
+    }
+
+    /// The values in the order of the roots.
+    pub fn into_natural(self) -> Vec<Fr> {
+        into_natural(self.values, self.order)
+    }
+}
+
+fn into_natural(values: Vec<Fr>, order: Order) -> Vec<Fr> {
+    match order {
+        Order::Natural => values,
+        Order::Transposed { log_low } => pass::transpose(&values, log_low),
+    }
+}
+
+/// The root of unity that generates the domain of 2^log_n points.
+///
+/// # Panics
+/// When `log_n` exceeds [`LOG_N_MAX`].
+pub fn omega(log_n: u32) -> Fr {
+    assert!(log_n <= LOG_N_MAX, "a domain of at most 2^{LOG_N_MAX} points");
+    Fr::ROOT_OF_UNITY.pow_vartime([1u64 << (Fr::S - log_n)])
+}
+
+/// `1 / (7^n - 1)`: the inverse of the vanishing polynomial, which is constant on the coset.
+pub fn vanishing_inverse(log_n: u32) -> Fr {
+    let vanishing = Fr::from(COSET_SHIFT).pow_vartime([1u64 << log_n]) - Fr::ONE;
+    vanishing.invert().expect("7 generates the whole group, so 7^n is not 1")
+}
+
+/// log2 of a length that must be a power of two.
+fn log_of(len: usize) -> u32 {
+    assert!(len.is_power_of_two(), "a domain's length is a power of two");
+    len.trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests;
