@@ -8,8 +8,12 @@
 //! [`prove`] is the only orchestrator; a [`Prover`] turns a group of partitions into proofs.
 
 pub mod bellperson;
+pub mod native;
+#[cfg(test)]
+mod native_tests;
 pub mod proof;
 pub mod prove;
+pub mod quotient;
 pub mod verify;
 
 use std::ops::Range;

@@ -46,6 +46,11 @@ impl Domain {
         Self { arithmetic, log_n }
     }
 
+    /// log2 of the number of points.
+    pub const fn log_n(&self) -> u32 {
+        self.log_n
+    }
+
     /// Points of the domain.
     pub const fn len(&self) -> usize {
         1 << self.log_n

@@ -10,8 +10,10 @@ pub mod naive;
 mod pass;
 
 use ff::{Field, PrimeField};
+use rayon::prelude::*;
 
 use crate::field::Fr;
+use crate::pages::filled;
 
 /// The multiplicative generator that shifts the domain to its coset; bellperson's.
 pub const COSET_SHIFT: u64 = 7;
@@ -48,7 +50,40 @@ enum Order {
     },
 }
 
+/// Elements that one task multiplies or subtracts.
+const TASK: usize = 1 << 13;
+
+/// `left[i] = combine(left[i], right[i])`.
+fn combine(left: &mut [Fr], right: &[Fr], combine: impl Fn(&mut Fr, &Fr) + Sync) {
+    assert_eq!(left.len(), right.len(), "values of one domain");
+    left.par_chunks_mut(TASK).zip(right.par_chunks(TASK)).for_each(|(left, right)| {
+        left.iter_mut().zip(right).for_each(|(left, right)| combine(left, right));
+    });
+}
+
+impl Evals {
+    /// The values of the product, point by point.
+    ///
+    /// # Panics
+    /// When the domains differ.
+    pub fn product(&self, other: &Self) -> Self {
+        let mut product = filled(Fr::ZERO, self.0.len());
+        combine(&mut product, &self.0, |product, value| *product = *value);
+        combine(&mut product, &other.0, |product, value| *product *= value);
+        Self(product)
+    }
+}
+
 impl Coeffs {
+    /// Subtracts the other polynomial.
+    ///
+    /// # Panics
+    /// When the other is of another domain, or was computed in another way.
+    pub fn subtract(&mut self, other: &Self) {
+        assert_eq!(self.order, other.order, "coefficients in one order");
+        combine(&mut self.values, &other.values, |left, right| *left -= right);
+    }
+
     /// Coefficients from the constant up.
     pub const fn from_natural(values: Vec<Fr>) -> Self {
         Self { values, order: Order::Natural }
@@ -71,6 +106,15 @@ impl Coeffs {
 }
 
 impl CosetEvals {
+    /// Multiplies by the other's values, point by point.
+    ///
+    /// # Panics
+    /// When the other is of another domain, or was computed in another way.
+    pub fn multiply(&mut self, other: &Self) {
+        assert_eq!(self.order, other.order, "values in one order");
+        combine(&mut self.values, &other.values, |left, right| *left *= right);
+    }
+
     /// Values in the order of the roots: number i is at 7 omega^i.
     pub const fn from_natural(values: Vec<Fr>) -> Self {
         Self { values, order: Order::Natural }
