@@ -6,6 +6,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use common::binary::{Prove, Run, tree};
@@ -21,7 +22,9 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// When a proof counts as hanging: bellperson needs about a minute on two quiet cores.
-const LIMIT: Duration = Duration::from_secs(900);
+const LIMIT: Duration = Duration::from_secs(1800);
+/// Held while a proof is made: several at once would need memory and time in proportion.
+static ALONE: Mutex<()> = Mutex::new(());
 /// Moments of interruption.
 const MOMENTS: usize = 10;
 
@@ -36,6 +39,12 @@ fn prove(folder: &Path, words: &[&str]) -> Prove {
     Prove::new(folder, ["--params", params].iter().chain(words))
 }
 
+/// Runs while no other test of this file does.
+fn run_alone(prove: Prove) -> Run {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    prove.run(LIMIT)
+}
+
 fn check_upstream_accepts(name: &str, proof: &[u8]) {
     let params = insecure_2kib();
     let sector = Sector::fixture(name).expect(name);
@@ -45,7 +54,7 @@ fn check_upstream_accepts(name: &str, proof: &[u8]) {
 
 fn check_prove_accepts(folder: &Path, name: &str, proof: &str) {
     fs::write(folder.join("in.json"), fixture(name)).expect("the folder is ours");
-    let run = prove(folder, &["verify", "in.json", proof]).run(LIMIT);
+    let run = run_alone(prove(folder, &["verify", "in.json", proof]));
     assert_eq!(run.code, 0, "{run:#?}");
 }
 
@@ -55,7 +64,7 @@ fn the_demo_proof_replaces_out_and_upstream_accepts_it() {
     fs::write(folder.path().join("in.json"), fixture("c1-2KiB.json")).expect("ours");
     fs::write(folder.path().join("out.proof"), "an older proof").expect("ours");
     let words = ["in.json", "out.proof", "--json", "report.json", "--check-vanilla"];
-    let run = prove(folder.path(), &words).run(LIMIT);
+    let run = run_alone(prove(folder.path(), &words));
     assert_eq!(run.code, 0, "{run:#?}");
     assert!(run.stdout.is_empty(), "standard output is for data: {run:#?}");
     for part in ["insecure", "not representative below 32 GiB"] {
@@ -90,12 +99,12 @@ fn check_report(path: &Path, proof: &[u8]) {
 #[test]
 fn proofs_go_through_pipes_as_bytes_and_as_text() {
     let folder = folder();
-    let run = prove(folder.path(), &["-", "-"]).stdin(&fixture("c1-2KiB-v1.json")).run(LIMIT);
+    let run = run_alone(prove(folder.path(), &["-", "-"]).stdin(&fixture("c1-2KiB-v1.json")));
     assert_eq!((run.code, run.stdout.len()), (0, 192), "{run:#?}");
     check_upstream_accepts("c1-2KiB-v1.json", &run.stdout);
 
     let words = ["--hex", "--quiet", "-", "-"];
-    let run = prove(folder.path(), &words).stdin(&fixture("c1-2KiB-synthetic.json")).run(LIMIT);
+    let run = run_alone(prove(folder.path(), &words).stdin(&fixture("c1-2KiB-synthetic.json")));
     assert_eq!((run.code, run.stdout.len()), (0, 2 * 192 + 1), "{run:#?}");
     let text = String::from_utf8(run.stdout).expect("hexadecimal");
     let proof = hex::decode(text.trim_end()).expect("hexadecimal");
@@ -131,6 +140,7 @@ fn a_full_device_is_code_1() {
     let mut shell = Command::new("sh");
     let script = "\"$0\" --quiet --params \"$1\" in.json - > /dev/full";
     shell.args(["-c", script, env!("CARGO_BIN_EXE_prove")]).arg(insecure_2kib());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = shell.current_dir(folder.path()).output().expect("there is a shell");
     let stderr = String::from_utf8(output.stderr).expect("messages are UTF-8");
     assert_eq!(output.status.code(), Some(1), "{stderr}");
@@ -150,14 +160,14 @@ fn a_false_witness_is_proved_twice_and_refused() {
     fs::write(folder.path().join("out.proof"), "an older proof").expect("ours");
     let before = tree(folder.path());
 
-    let run = prove(folder.path(), &["--check-vanilla", "in.json", "out.proof"]).run(LIMIT);
+    let run = run_alone(prove(folder.path(), &["--check-vanilla", "in.json", "out.proof"]));
     assert_eq!(run.code, 3, "{run:#?}");
     for part in ["partition 0", "challenge 1", "comm_r_last"] {
         assert!(run.error().contains(part), "expected `{part}` in {run:#?}");
     }
     // The reference circuit synthesizes a false witness without a word; verification finds it.
     let words = ["--variant", "prover=bellperson", "in.json", "out.proof"];
-    let run = prove(folder.path(), &words).run(LIMIT);
+    let run = run_alone(prove(folder.path(), &words));
     assert_eq!(run.code, 8, "{run:#?}");
     assert!(run.error().contains("partition"), "{run:#?}");
     assert!(tree(folder.path()) == before, "files changed: {run:#?}");
@@ -190,6 +200,7 @@ fn signals_at_random_moments_leave_nothing() {
 }
 
 fn interrupt(prove: Prove, signal: &str, moment: Duration) -> Run {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut sent = false;
     prove.run_with(LIMIT, |child, age| {
         if !sent && age >= moment {
