@@ -292,6 +292,10 @@ impl Cli {
             let message = "C1 and PROOF cannot both be standard input";
             return Err(Self::usage(ErrorKind::ArgumentConflict, message));
         }
+        if self.shared.rss_log.as_deref().is_some_and(is_dash) {
+            let message = "--rss-log needs a file: standard output is for results";
+            return Err(Self::usage(ErrorKind::ValueValidation, message));
+        }
         let out = match &self.command {
             Some(Command::Sample(args)) => Some(&args.out),
             _ => self.out.as_ref(),
