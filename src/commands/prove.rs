@@ -1,6 +1,7 @@
 //! The main job: C1 in, verified proof out.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Result;
 use sha2::{Digest, Sha256};
@@ -48,7 +49,7 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
 
 /// Everything that comes from the parameters.
 struct Opened {
-    parameters: Parameters,
+    parameters: Arc<Parameters>,
     /// Which part of the file was in memory before it was used.
     warm_fraction: Option<f64>,
     prover: Box<dyn Prover>,
@@ -58,10 +59,10 @@ struct Opened {
 fn open(session: &Session, size: SectorSize) -> Result<Opened> {
     let (settings, progress) = (&session.settings, session.progress());
     let opened = progress.run(Phase::new("open-parameters"), 0, |_| {
-        let parameters = Parameters::open(&settings.params, size)?;
+        let parameters = Arc::new(Parameters::open(&settings.params, size)?);
         // Where the kernel does not say, the table leaves it out.
         let warm_fraction = parameters.warm_fraction().ok();
-        let prover = groth16::prover(settings.variants.prover, parameters.path())?;
+        let prover = groth16::prover(settings.variants.prover, &parameters)?;
         let verifier = Verifier::new(parameters.vk());
         anyhow::Ok(Opened { parameters, warm_fraction, prover, verifier })
     })?;

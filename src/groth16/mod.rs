@@ -17,7 +17,8 @@ pub mod quotient;
 pub mod verify;
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use ::bellperson::SynthesisError;
 use blstrs::Scalar as Fr;
@@ -26,6 +27,7 @@ use rand::rngs::OsRng;
 use thiserror::Error;
 
 use crate::c1::Sector;
+use crate::params::Parameters;
 use crate::progress::Progress;
 use crate::sector::SectorSize;
 use crate::variant::ProverVariant;
@@ -51,13 +53,16 @@ pub trait Prover {
     ) -> Result<Vec<Proof>, ProveError>;
 }
 
-/// The prover that a variant names, for a checked parameter file.
+/// The prover that a variant names, with parameters of the sector's size.
 ///
 /// # Errors
-/// When the file cannot be mapped.
-pub fn prover(variant: ProverVariant, params: &Path) -> Result<Box<dyn Prover>, ProveError> {
+/// When bellperson cannot map the file.
+pub fn prover(
+    variant: ProverVariant,
+    parameters: &Arc<Parameters>,
+) -> Result<Box<dyn Prover>, ProveError> {
     match variant {
-        ProverVariant::Bellperson => Ok(Box::new(bellperson::Bellperson::new(params)?)),
+        ProverVariant::Bellperson => Ok(Box::new(bellperson::Bellperson::new(parameters.path())?)),
     }
 }
 
