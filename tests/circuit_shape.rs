@@ -11,7 +11,7 @@ use bellperson::{
     ConstraintSystem, Index as RefIndex, LinearCombination, SynthesisError, Variable,
 };
 use blstrs::Scalar as Fr;
-use prove::r1cs::{Density, Entries, Index, Matrices, Rows, Template};
+use prove::r1cs::{Density, Entries, Form, Index, Matrices, Rows, Template};
 use prove::reference::synthesize_blank;
 use prove::sector::SectorSize;
 
@@ -111,7 +111,7 @@ fn expand(template: &Template, density: &Density) -> Vec<bool> {
             ));
     for (section, bits, full) in sections {
         for run in section.order.runs() {
-            let set = if run.is_bits { bits } else { full };
+            let set = if run.form == Form::Bit { bits } else { full };
             let range = run.start as usize..(run.start + run.len) as usize;
             dense.extend(range.map(|i| set.contains(i)));
         }

@@ -12,7 +12,7 @@ use super::column::{Column, Kind};
 use super::matrix::Matrix;
 use super::template::{Section, Template};
 use crate::circuit::Coefficient;
-use crate::limbs::{Limbs, Sum, element, limbs};
+use crate::limbs::{Limbs, Products, Sum, element, limbs};
 use crate::witness::{Layout, Witness};
 
 /// Entries of a row that may be a small integer.
@@ -190,43 +190,51 @@ impl<'e> Evaluator<'e> {
 
     /// The value of any row.
     fn row(&self, columns: &[Column], coefficients: &[Coefficient], view: &View<'_>) -> Fr {
-        let mut sum = Sum::default();
+        let mut sum = RowSum::default();
         for (&column, &coefficient) in columns.iter().zip(coefficients) {
-            let index = column.index();
+            let index = column.index() as usize;
             let factor = &self.coefficients[usize::from(coefficient.0)];
+            let mut add_bit = |bit: u64| sum.terms.add_masked(factor, bit.wrapping_neg());
             match column.kind() {
-                Kind::Bit => {
-                    sum.add_masked(factor, bit(view.words[1], index).wrapping_neg());
-                }
-                Kind::PrologueBit => {
-                    sum.add_masked(factor, bit(view.words[0], index).wrapping_neg());
-                }
-                Kind::Full => self.add_full(&mut sum, &view.full[1][index as usize], coefficient),
-                Kind::PrologueFull => {
-                    self.add_full(&mut sum, &view.full[0][index as usize], coefficient);
-                }
-                Kind::PrologueInput if column == Column::ONE => sum.add(factor),
-                Kind::PrologueInput => {
-                    self.add_full(&mut sum, &view.inputs[0][index as usize], coefficient);
-                }
-                Kind::Input => {
-                    self.add_full(&mut sum, &view.inputs[1][index as usize], coefficient)
-                }
+                Kind::Bit => add_bit(bit(view.words[1], column.index())),
+                Kind::PrologueBit => add_bit(bit(view.words[0], column.index())),
+                Kind::PrologueInput if column == Column::ONE => add_bit(1),
+                Kind::Full => sum.add_full(&view.full[1][index], coefficient, factor),
+                Kind::PrologueFull => sum.add_full(&view.full[0][index], coefficient, factor),
+                Kind::PrologueInput => sum.add_full(&view.inputs[0][index], coefficient, factor),
+                Kind::Input => sum.add_full(&view.inputs[1][index], coefficient, factor),
             }
         }
-        element(sum.reduce())
+        sum.finish()
+    }
+}
+
+/// A row's terms: those that are a bit's or have the coefficient 1 or -1, and the products.
+#[derive(Default)]
+struct RowSum {
+    terms: Sum,
+    products: Products,
+    has_products: bool,
+}
+
+impl RowSum {
+    #[inline]
+    fn add_full(&mut self, value: &Fr, coefficient: Coefficient, factor: &Limbs) {
+        match coefficient {
+            Coefficient::ONE => self.terms.add(&limbs(value)),
+            Coefficient::MINUS_ONE => self.terms.subtract(&limbs(value)),
+            _ => {
+                self.products.add(&limbs(value), factor);
+                self.has_products = true;
+            }
+        }
     }
 
-    #[inline]
-    fn add_full(&self, sum: &mut Sum, value: &Fr, coefficient: Coefficient) {
-        match coefficient {
-            Coefficient::ONE => sum.add(&limbs(value)),
-            Coefficient::MINUS_ONE => sum.subtract(&limbs(value)),
-            Coefficient(place) => {
-                let factor = &self.template.coefficients[usize::from(place)];
-                sum.add(&limbs(&(value * factor)));
-            }
+    fn finish(mut self) -> Fr {
+        if self.has_products {
+            self.terms.add(&self.products.reduce());
         }
+        element(self.terms.reduce())
     }
 }
 

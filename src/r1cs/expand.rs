@@ -3,6 +3,7 @@
 use blstrs::Scalar as Fr;
 use ff::Field;
 
+use super::order::Form;
 use super::template::{Section, Template};
 use crate::witness::Witness;
 
@@ -46,9 +47,9 @@ fn section_aux<'w>(
 ) -> impl Iterator<Item = Fr> + 'w {
     section.order.runs().iter().flat_map(move |run| {
         let range = run.start as usize..(run.start + run.len) as usize;
-        range.map(move |i| match run.is_bits {
-            true => [Fr::ZERO, Fr::ONE][(words[i / 64] >> (i % 64) & 1) as usize],
-            false => full[i],
+        range.map(move |i| match run.form {
+            Form::Bit => [Fr::ZERO, Fr::ONE][(words[i / 64] >> (i % 64) & 1) as usize],
+            Form::Full => full[i],
         })
     })
 }

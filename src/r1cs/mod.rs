@@ -20,7 +20,7 @@ pub use density::{BitSet, Density};
 pub use evaluate::Evaluator;
 pub use expand::{Assignment, expand};
 pub use matrix::Matrix;
-pub use order::{AuxOrder, Run};
+pub use order::{AuxOrder, Form, Run};
 pub use query::{Query, QueryMap, QueryPart, QueryRun};
 pub use replay::Replay;
 pub use rows::{Entries, Rows};

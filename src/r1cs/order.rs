@@ -1,6 +1,15 @@
 //! The order in which bits and field elements were made: between the compact assignment, where
 //! they lie apart, and the reference's aux variables, where they lie in one sequence.
 
+/// What the values of a variable are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// 0 or 1.
+    Bit,
+    /// Any field element.
+    Full,
+}
+
 /// Consecutive variables of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -10,8 +19,8 @@ pub struct Run {
     pub start: u32,
     /// How many.
     pub len: u32,
-    /// Whether they are bits.
-    pub is_bits: bool,
+    /// Their form.
+    pub form: Form,
 }
 
 /// A section's runs, in order.
@@ -23,12 +32,15 @@ pub struct AuxOrder {
 }
 
 impl AuxOrder {
-    pub(super) fn push(&mut self, is_bits: bool, len: u32) {
+    pub(super) fn push(&mut self, form: Form, len: u32) {
         let aux = self.bits + self.full;
-        let count = if is_bits { &mut self.bits } else { &mut self.full };
+        let count = match form {
+            Form::Bit => &mut self.bits,
+            Form::Full => &mut self.full,
+        };
         match self.runs.last_mut() {
-            Some(run) if run.is_bits == is_bits => run.len += len,
-            _ => self.runs.push(Run { aux, start: *count, len, is_bits }),
+            Some(run) if run.form == form => run.len += len,
+            _ => self.runs.push(Run { aux, start: *count, len, form }),
         }
         *count += len;
     }
@@ -53,9 +65,9 @@ impl AuxOrder {
         self.bits + self.full
     }
 
-    /// The aux numbers of all bits, or of all field elements, in their order.
-    pub fn aux_numbers(&self, of_bits: bool) -> Vec<u32> {
-        let runs = self.runs.iter().filter(|run| run.is_bits == of_bits);
+    /// The aux numbers of all variables of a form, in their order.
+    pub fn aux_numbers(&self, form: Form) -> Vec<u32> {
+        let runs = self.runs.iter().filter(|run| run.form == form);
         runs.flat_map(|run| run.aux..run.aux + run.len).collect()
     }
 }

@@ -5,6 +5,7 @@
 //! field elements: runs of the prologue and of one challenge, moved by constants for challenge k.
 
 use super::density::BitSet;
+use super::order::Form;
 use super::template::{Section, Template};
 
 /// A query of the parameter file.
@@ -75,22 +76,19 @@ impl QueryPart {
     fn new(section: &Section, dense: Option<(&BitSet, &BitSet)>) -> Self {
         let mut part = Self::default();
         for run in section.order.runs() {
-            let set = dense.map(|(bits, full)| if run.is_bits { bits } else { full });
-            let runs = if run.is_bits { &mut part.bits } else { &mut part.full };
-            match set {
-                None => extend(runs, part.bases, run.start, run.len),
-                Some(set) => {
-                    let mut base = part.bases;
-                    for i in (run.start..run.start + run.len).filter(|&i| set.contains(i as usize))
-                    {
-                        extend(runs, base, i, 1);
-                        base += 1;
-                    }
-                    part.bases = base;
-                    continue;
-                }
+            let (runs, set) = match run.form {
+                Form::Bit => (&mut part.bits, dense.map(|(bits, _)| bits)),
+                Form::Full => (&mut part.full, dense.map(|(_, full)| full)),
+            };
+            let Some(set) = set else {
+                extend(runs, part.bases, run.start, run.len);
+                part.bases += run.len;
+                continue;
+            };
+            for i in (run.start..run.start + run.len).filter(|&i| set.contains(i as usize)) {
+                extend(runs, part.bases, i, 1);
+                part.bases += 1;
             }
-            part.bases += run.len;
         }
         part
     }
@@ -139,15 +137,16 @@ mod tests {
         for challenge in std::iter::once(None).chain((0..template.challenges()).map(Some)) {
             let section = challenge.map_or(&template.prologue, |_| &template.challenge);
             for run in section.order.runs() {
+                let is_bits = run.form == Form::Bit;
                 for i in (run.start..run.start + run.len).map(|i| i as usize) {
-                    let set = density.map(|density| match (challenge, run.is_bits) {
+                    let set = density.map(|density| match (challenge, is_bits) {
                         (None, true) => &density.prologue_bits,
                         (None, false) => &density.prologue_full,
                         (Some(_), true) => &density.bits,
                         (Some(_), false) => &density.full,
                     });
                     if set.is_none_or(|set| set.contains(i)) {
-                        bases.push((run.is_bits, i + if run.is_bits { bits } else { full }));
+                        bases.push((is_bits, i + if is_bits { bits } else { full }));
                     }
                 }
             }

@@ -8,7 +8,8 @@ use ff::Field;
 
 use super::column::{Column, Kind};
 use super::matrix::Matrix;
-use super::order::AuxOrder;
+use super::order::{AuxOrder, Form};
+use super::template::Matrices;
 use crate::circuit::{Coefficient, Equality, Interpretation, Public, Term};
 
 /// The values of coefficients, and where each is.
@@ -49,14 +50,14 @@ pub(super) struct Recorded {
 
 impl Recorded {
     /// Room for `rows` rows; A and C have about 2.4 entries a row.
-    fn new(rows: usize, inputs: u32, with_c: bool) -> Self {
+    fn new(rows: usize, inputs: u32, matrices: Matrices) -> Self {
         let long = rows * 5 / 2;
         Self {
             order: AuxOrder::default(),
             inputs,
             a: Matrix::with_capacity(rows, long),
             b: Matrix::with_capacity(rows, rows + rows / 16),
-            c: with_c.then(|| Matrix::with_capacity(rows, long)),
+            c: (matrices == Matrices::Abc).then(|| Matrix::with_capacity(rows, long)),
         }
     }
 }
@@ -66,17 +67,19 @@ impl Recorded {
 pub(super) struct Recorder {
     pub(super) table: Table,
     pub(super) section: Recorded,
+    matrices: Matrices,
     input: Kind,
     bit: Kind,
     full: Kind,
 }
 
 impl Recorder {
-    pub(super) fn new(with_c: bool) -> Self {
+    pub(super) fn new(matrices: Matrices) -> Self {
         Self {
             table: Table::new(),
             // Input 0 is ONE.
-            section: Recorded::new(1 << 10, 1, with_c),
+            section: Recorded::new(1 << 10, 1, matrices),
+            matrices,
             input: Kind::PrologueInput,
             bit: Kind::PrologueBit,
             full: Kind::PrologueFull,
@@ -86,8 +89,7 @@ impl Recorder {
     /// Hands the prologue out and starts the challenge, of about `rows` rows.
     pub(super) fn start_challenge(&mut self, rows: usize) -> Recorded {
         (self.input, self.bit, self.full) = (Kind::Input, Kind::Bit, Kind::Full);
-        let with_c = self.section.c.is_some();
-        std::mem::replace(&mut self.section, Recorded::new(rows, 0, with_c))
+        std::mem::replace(&mut self.section, Recorded::new(rows, 0, self.matrices))
     }
 
     /// Brings `row` into column order with every variable once, and without zeros.
@@ -137,13 +139,13 @@ impl Interpretation for Recorder {
 
     fn bits(&mut self, _: u64, count: usize) -> Column {
         let first = Column::new(self.bit, self.section.order.bits());
-        self.section.order.push(true, count as u32);
+        self.section.order.push(Form::Bit, count as u32);
         first
     }
 
     fn full(&mut self, values: &[Fr]) -> Column {
         let first = Column::new(self.full, self.section.order.full());
-        self.section.order.push(false, values.len() as u32);
+        self.section.order.push(Form::Full, values.len() as u32);
         first
     }
 

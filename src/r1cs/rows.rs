@@ -4,6 +4,7 @@ use blstrs::Scalar as Fr;
 
 use super::column::{Column, Kind};
 use super::matrix::Matrix;
+use super::order::Form;
 use super::template::{Section, Template};
 use crate::circuit::linear::Index;
 
@@ -27,7 +28,8 @@ impl<'t> Rows<'t> {
     /// When the template was recorded without C.
     pub fn new(template: &'t Template) -> Self {
         assert!(template.challenge.c.is_some(), "rows need a template with C");
-        let numbers = |section: &Section| [true, false].map(|bits| section.order.aux_numbers(bits));
+        let forms = [Form::Bit, Form::Full];
+        let numbers = |section: &Section| forms.map(|form| section.order.aux_numbers(form));
         let (prologue, challenge) = (numbers(&template.prologue), numbers(&template.challenge));
         Self { template, prologue, challenge }
     }

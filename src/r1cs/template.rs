@@ -72,7 +72,7 @@ pub struct Template {
 impl Template {
     /// Records the circuit of `size`.
     pub fn record(size: SectorSize, matrices: Matrices) -> Self {
-        let mut recorder = Recorder::new(matrices == Matrices::Abc);
+        let mut recorder = Recorder::new(matrices);
         let porep = Porep::new(size, &mut recorder);
         let shared = porep.prologue(&mut recorder, &Commitments::default());
         let rows = size.circuit().constraints as usize / size.challenges_per_partition();

@@ -6,7 +6,7 @@ use bellperson::{Circuit, ConstraintSystem, Index, LinearCombination, SynthesisE
 use blstrs::Scalar as Fr;
 use ff::Field;
 use prove::c1::Sector;
-use prove::r1cs::{Evaluator, Matrices, Section, Template};
+use prove::r1cs::{Evaluator, Form, Matrices, Section, Template};
 use prove::reference::circuit;
 use prove::sector::SectorSize;
 use prove::with_tree;
@@ -22,7 +22,7 @@ const BLOCK_ROWS: usize = 1 << 20;
 fn places(section: &Section) -> Vec<u32> {
     let runs = section.order.runs().iter();
     runs.flat_map(|run| {
-        let first = run.start + if run.is_bits { 0 } else { section.order.bits() };
+        let first = run.start + if run.form == Form::Bit { 0 } else { section.order.bits() };
         first..first + run.len
     })
     .collect()

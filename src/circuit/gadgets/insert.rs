@@ -2,7 +2,7 @@
 //!
 //! Source: `storage-proofs-core` `gadgets/insertion.rs` (`insert_2`, `insert_8`, `pick`).
 
-use crate::circuit::{Coefficient, Interpretation, Num, Term};
+use crate::circuit::{Coefficient, Interpretation, Num};
 
 use Coefficient as Co;
 
@@ -51,8 +51,8 @@ fn insert8<I: Interpretation>(
     [a, b, c, d, e, f, g, h]: [&Num<I::Var>; 8],
     [b0, b1, b2]: [&Bit<I::Var>; 3],
 ) -> Vec<Num<I::Var>> {
-    let neither = &and(cs, b0, b1, true);
-    let both = &and(cs, b0, b1, false);
+    let neither = &nor(cs, b0, b1);
+    let both = &and(cs, b0, b1);
 
     let low = pick(cs, neither, a, b);
     let p0 = pick(cs, b2, b, &low);
@@ -85,25 +85,27 @@ fn insert8<I: Interpretation>(
     vec![p0, p1, p2, p3, p4, p5, p6, p7]
 }
 
-/// a ∧ b, or ¬a ∧ ¬b when `complement` (`AllocatedBit::and`, `AllocatedBit::nor`).
-fn and<I: Interpretation>(
-    cs: &mut I,
-    a: &Bit<I::Var>,
-    b: &Bit<I::Var>,
-    complement: bool,
-) -> Bit<I::Var> {
-    let value = (a.value ^ complement) & (b.value ^ complement);
+/// a ∧ b: the row a · b = result (`AllocatedBit::and`).
+fn and<I: Interpretation>(cs: &mut I, a: &Bit<I::Var>, b: &Bit<I::Var>) -> Bit<I::Var> {
+    let value = a.value & b.value;
     let result = Bit { value, var: cs.bits(u64::from(value), 1) };
     if I::ROWS {
-        let one = cs.one();
-        let factor = |bit: &Bit<I::Var>| -> Vec<Term<I::Var>> {
-            if complement {
-                vec![(one, Co::ONE), (bit.var, Co::MINUS_ONE)]
-            } else {
-                vec![(bit.var, Co::ONE)]
-            }
-        };
-        cs.row(&factor(a), &factor(b), &[(result.var, Co::ONE)]);
+        cs.row(&[(a.var, Co::ONE)], &[(b.var, Co::ONE)], &[(result.var, Co::ONE)]);
+    }
+    result
+}
+
+/// ¬a ∧ ¬b: the row (1 - a) · (1 - b) = result (`AllocatedBit::nor`).
+fn nor<I: Interpretation>(cs: &mut I, a: &Bit<I::Var>, b: &Bit<I::Var>) -> Bit<I::Var> {
+    let value = !(a.value | b.value);
+    let result = Bit { value, var: cs.bits(u64::from(value), 1) };
+    if I::ROWS {
+        let one = (cs.one(), Co::ONE);
+        cs.row(
+            &[one, (a.var, Co::MINUS_ONE)],
+            &[one, (b.var, Co::MINUS_ONE)],
+            &[(result.var, Co::ONE)],
+        );
     }
     result
 }
