@@ -1,5 +1,32 @@
-//! Memory for arrays that are read at random.
+//! Memory: for arrays that are read at random, and scratch that tasks use again and again.
 #![expect(unsafe_code, reason = "madvise on memory that a vector owns")]
+
+use std::sync::Mutex;
+
+/// Scratch for tasks: as many pieces as tasks run at a time, each used by many.
+///
+/// A piece made anew for each task costs its page faults every time.
+pub struct Pool<T, F> {
+    idle: Mutex<Vec<T>>,
+    make: F,
+}
+
+impl<T, F: Fn() -> T> Pool<T, F> {
+    /// An empty pool, which makes pieces as they are needed.
+    pub const fn new(make: F) -> Self {
+        Self { idle: Mutex::new(Vec::new()), make }
+    }
+
+    /// Lends `work` a piece that no one else has.
+    pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        let idle = || self.idle.lock().expect("nothing panics while it is held");
+        let piece = idle().pop();
+        let mut piece = piece.unwrap_or_else(&self.make);
+        let result = work(&mut piece);
+        idle().push(piece);
+        result
+    }
+}
 
 /// `len` copies of `value`, on huge pages where the system has them.
 ///
@@ -32,10 +59,27 @@ fn advise_huge<T>(_: &mut Vec<T>) {}
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_lends_the_same_piece_again_and_another_meanwhile() {
+        let made = Mutex::new(0);
+        let pool = Pool::new(|| {
+            let mut made = made.lock().expect("no panic");
+            *made += 1;
+            *made
+        });
+        for _ in 0..3 {
+            let both = pool.with(|first| pool.with(|second| (*first, *second)));
+            assert_ne!(both.0, both.1);
+        }
+        assert_eq!(*made.lock().expect("no panic"), 2);
+    }
+
     #[test]
     fn large_and_small_vectors_hold_what_was_asked_for() {
         for len in [0, 1, 1000, (5 << 20) / 8 + 1] {
-            let values = super::filled(7u64, len);
+            let values = filled(7u64, len);
             assert_eq!(values.len(), len);
             assert!(values.iter().all(|&value| value == 7));
         }

@@ -139,8 +139,13 @@ impl Ifma {
     /// Eight stored elements, in the form they are stored in.
     #[inline(always)]
     pub fn load(self, rows: [&Row; 8]) -> Fp8 {
-        // SAFETY: the token proves AVX-512 F; a row is 64 readable, aligned bytes.
-        unsafe { transpose(rows.map(|row| _mm512_load_si512(row.0.as_ptr().cast()))) }
+        let mut vectors = self.zero().0;
+        for lane in 0..8 {
+            // SAFETY: the token proves AVX-512 F; a row is 64 readable, aligned bytes.
+            vectors[lane] = unsafe { _mm512_load_si512(rows[lane].0.as_ptr().cast()) };
+        }
+        // SAFETY: the token proves AVX-512 F.
+        unsafe { transpose(vectors) }
     }
 
     /// `right - left` of eight stored pairs, raw.
@@ -177,8 +182,12 @@ impl Ifma {
     /// The same element in all lanes.
     #[inline(always)]
     pub fn splat(self, row: &Row) -> Fp8 {
-        // SAFETY: the token proves AVX-512 F.
-        Fp8(row.0.map(|limb| unsafe { _mm512_set1_epi64(limb as i64) }))
+        let mut limbs = self.zero().0;
+        for i in 0..FP_LIMBS {
+            // SAFETY: the token proves AVX-512 F.
+            limbs[i] = unsafe { _mm512_set1_epi64(row.0[i] as i64) };
+        }
+        Fp8(limbs)
     }
 
     /// Zero in all lanes.
@@ -291,8 +300,10 @@ impl Ifma {
         // SAFETY: the token proves AVX-512 F.
         unsafe {
             let low = _mm512_and_si512(raw.0[0], _mm512_set1_epi64(LIMB_MASK as i64));
-            let equals = |limb: u64| _mm512_cmpeq_epi64_mask(low, _mm512_set1_epi64(limb as i64));
-            equals(0) | equals(P[0]) | equals((1 << LIMB_BITS) - P[0])
+            let minus_p = const { (1 << LIMB_BITS) - P[0] };
+            _mm512_cmpeq_epi64_mask(low, _mm512_setzero_si512())
+                | _mm512_cmpeq_epi64_mask(low, _mm512_set1_epi64(P[0] as i64))
+                | _mm512_cmpeq_epi64_mask(low, _mm512_set1_epi64(minus_p as i64))
         }
     }
 
@@ -336,8 +347,9 @@ unsafe fn mul_step<const I: usize>(
 ) {
     // SAFETY: the callers hold a token, so AVX-512 F and IFMA are there.
     unsafe {
-        let p = P.map(|limb| _mm512_set1_epi64(limb as i64));
+        let mut p = *a;
         for j in 0..FP_LIMBS {
+            p[j] = _mm512_set1_epi64(P[j] as i64);
             t[I + j] = _mm512_madd52lo_epu64(t[I + j], a[j], b);
         }
         let factor = _mm512_set1_epi64(FACTOR as i64);

@@ -61,7 +61,12 @@ impl Ifma {
     #[inline(always)]
     pub fn splat_factor(self, factor: &Factor) -> Fr8 {
         // SAFETY: the token proves AVX-512 F.
-        Fr8(factor.0.map(|limb| unsafe { _mm512_set1_epi64(limb as i64) }))
+        let mut limbs = [unsafe { _mm512_setzero_si512() }; FR_LIMBS];
+        for i in 0..FR_LIMBS {
+            // SAFETY: as above.
+            limbs[i] = unsafe { _mm512_set1_epi64(factor.0[i] as i64) };
+        }
+        Fr8(limbs)
     }
 
     /// Eight factors.
@@ -73,8 +78,13 @@ impl Ifma {
                 limb[lane] = value;
             }
         }
-        // SAFETY: the token proves AVX-512 F; every line is eight u64.
-        Fr8(limbs.map(|line| unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }))
+        // SAFETY: the token proves AVX-512 F.
+        let mut vectors = [unsafe { _mm512_setzero_si512() }; FR_LIMBS];
+        for i in 0..FR_LIMBS {
+            // SAFETY: as above; every line is eight u64.
+            vectors[i] = unsafe { _mm512_loadu_si512(limbs[i].as_ptr().cast()) };
+        }
+        Fr8(vectors)
     }
 
     /// Eight neighbours, each below 2^256.
@@ -83,7 +93,12 @@ impl Ifma {
         let words = words(&values[..8]);
         // SAFETY: the token proves AVX-512 F; `values` has eight elements, 32 words.
         unsafe {
-            let z = [0, 8, 16, 24].map(|at| _mm512_loadu_si512(words.add(at).cast()));
+            let z = [
+                _mm512_loadu_si512(words.cast()),
+                _mm512_loadu_si512(words.add(8).cast()),
+                _mm512_loadu_si512(words.add(16).cast()),
+                _mm512_loadu_si512(words.add(24).cast()),
+            ];
             let low = [
                 _mm512_shuffle_i64x2::<0x88>(z[0], z[1]),
                 _mm512_shuffle_i64x2::<0x88>(z[2], z[3]),
@@ -143,12 +158,14 @@ impl Ifma {
         // SAFETY: the token proves AVX-512 F.
         unsafe {
             let mask = _mm512_set1_epi64(LIMB_MASK as i64);
-            let join = |low, high| _mm512_and_si512(_mm512_or_si512(low, high), mask);
+            let second = _mm512_or_si512(_mm512_srli_epi64::<52>(a), _mm512_slli_epi64::<12>(b));
+            let third = _mm512_or_si512(_mm512_srli_epi64::<40>(b), _mm512_slli_epi64::<24>(c));
+            let fourth = _mm512_or_si512(_mm512_srli_epi64::<28>(c), _mm512_slli_epi64::<36>(d));
             Fr8([
                 _mm512_and_si512(a, mask),
-                join(_mm512_srli_epi64::<52>(a), _mm512_slli_epi64::<12>(b)),
-                join(_mm512_srli_epi64::<40>(b), _mm512_slli_epi64::<24>(c)),
-                join(_mm512_srli_epi64::<28>(c), _mm512_slli_epi64::<36>(d)),
+                _mm512_and_si512(second, mask),
+                _mm512_and_si512(third, mask),
+                _mm512_and_si512(fourth, mask),
                 _mm512_srli_epi64::<16>(d),
             ])
         }
@@ -271,8 +288,9 @@ unsafe fn mul_step<const I: usize>(
 ) {
     // SAFETY: the callers hold a token, so AVX-512 F and IFMA are there.
     unsafe {
-        let r = R.map(|limb| _mm512_set1_epi64(limb as i64));
+        let mut r = *a;
         for j in 0..FR_LIMBS {
+            r[j] = _mm512_set1_epi64(R[j] as i64);
             t[I + j] = _mm512_madd52lo_epu64(t[I + j], a[j], b);
         }
         let factor = _mm512_set1_epi64(FACTOR as i64);

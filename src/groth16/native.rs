@@ -63,6 +63,8 @@ pub struct CircuitTerms {
 /// One partition's assignment.
 #[derive(Clone, Copy)]
 pub struct PartitionAssignment<'a> {
+    /// Its number, for progress.
+    pub partition: usize,
     /// Packed bits, lowest first in each word.
     pub words: &'a [u64],
     /// Full scalars: public inputs, ONE first, then the field elements.
@@ -180,8 +182,7 @@ impl Native<'_> {
         }
         let h: Vec<G1Projective> = partitions
             .iter()
-            .enumerate()
-            .map(|(index, partition)| self.h_sum(index, partition, progress))
+            .map(|partition| self.h_sum(partition, progress))
             .collect::<Result<_, _>>()?;
         let sums = self.witness_sums(partitions, progress)?;
         let proofs = h.into_iter().zip(sums).zip(blindings);
@@ -191,7 +192,6 @@ impl Native<'_> {
     /// `sum h_i H_i`.
     fn h_sum(
         &self,
-        index: usize,
         partition: &PartitionAssignment<'_>,
         progress: &dyn Progress,
     ) -> Result<G1Projective, NativeError> {
@@ -200,13 +200,17 @@ impl Native<'_> {
         let domain = Domain::new(self.options.arithmetic, n.trailing_zeros());
         let bytes = size_of::<Fr>() as u64 * n as u64;
         let [mut a, mut b] = [(); 2].map(|()| filled(Fr::ZERO, n));
-        let phase = Phase::new("rows").partition(index).total(partition.rows as u64, Unit::Items);
+        let phase = Phase::new("rows")
+            .partition(partition.partition)
+            .total(partition.rows as u64, Unit::Items);
         progress.run(phase, 2 * bytes, |_| {
             (partition.evaluate)(&mut a[..partition.rows], &mut b[..partition.rows]);
         });
-        let phase = Phase::new("quotient").partition(index).total(n as u64, Unit::Items);
+        let phase =
+            Phase::new("quotient").partition(partition.partition).total(n as u64, Unit::Items);
         let h = progress.run(phase, 6 * bytes, |_| quotient(&domain, Evals(a), Evals(b)));
-        let phase = Phase::new("h").partition(index).total(h.len() as u64, Unit::Items);
+        let phase =
+            Phase::new("h").partition(partition.partition).total(h.len() as u64, Unit::Items);
         let window = self.options.window_h;
         progress
             .run(phase, 96 * h.len() as u64, |_| {

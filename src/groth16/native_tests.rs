@@ -261,6 +261,7 @@ fn proofs_are_bellpersons_byte_for_byte_in_every_variant() {
     });
     let partitions: Vec<PartitionAssignment<'_>> = (0..circuits.len())
         .map(|i| PartitionAssignment {
+            partition: i,
             words: &words[i],
             scalars: &scalars[i],
             rows: recorders[i].a.len(),

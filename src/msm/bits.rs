@@ -11,7 +11,7 @@ use group::Group;
 
 use super::bases::{Bases, BasesError};
 use super::engine::{Curve, Engine, Point};
-use super::tree::{Entry, Source, sum_segments};
+use super::tree::{Entry, Source, Tree};
 
 /// Partitions of one group at most: 2^10 buckets.
 pub const GROUP_MAX: usize = 10;
@@ -53,13 +53,14 @@ pub fn bit_sums<E: Engine>(
         assert!(partitions.iter().all(|words| bits <= words.len() * 64), "a run outside the bits");
     }
     let patterns = 1usize << partitions.len();
+    let tree = Tree::new(engine);
     let mut buckets = vec![E::INFINITY; patterns];
     for chunk in cut(runs).chunks(CHUNK / TASK) {
         let picks: Vec<Vec<Pick>> =
             chunk.par_iter().map(|run| Pick::of_run(run, partitions)).collect();
         let (indices, counts) = sort_by_pattern(&picks, patterns);
         let points = bases.decode_selected(engine, &indices)?;
-        buckets = add_to_buckets(engine, &buckets, &points, &counts);
+        buckets = add_to_buckets(&tree, &buckets, &points, &counts);
     }
     let buckets: Vec<_> = buckets.iter().map(|sum| engine.export(sum)).collect();
     Ok(fold::<E::Curve>(&buckets, partitions.len()))
@@ -142,7 +143,7 @@ fn sort_by_pattern(picks: &[Vec<Pick>], patterns: usize) -> (Vec<u32>, Vec<u32>)
 
 /// The buckets after `points`, which are ordered by pattern, are added to them.
 fn add_to_buckets<E: Engine>(
-    engine: E,
+    tree: &Tree<E>,
     buckets: &[Point<E::Row>],
     points: &[Point<E::Row>],
     counts: &[u32],
@@ -159,7 +160,7 @@ fn add_to_buckets<E: Engine>(
         point += count;
         ends.push(entries.len() as u32);
     }
-    sum_segments(engine, Source { points, carried: buckets }, &entries, &ends)
+    tree.sum(Source { points, carried: buckets }, &entries, &ends)
 }
 
 /// The partitions' sums from the sums of the patterns.

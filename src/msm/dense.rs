@@ -16,10 +16,10 @@ use rayon::prelude::*;
 
 use super::bases::{Bases, BasesError};
 use super::engine::{Curve, Engine, Point};
-use super::tree::{Entry, Source, sum_segments};
+use super::tree::{Entry, Source, Tree};
 use super::window::{Window, WindowBits};
 use crate::field::Fr;
-use crate::pages::filled;
+use crate::pages::{Pool, filled};
 
 /// (r - 1) / 2.
 const HALF: [u64; 4] =
@@ -60,8 +60,10 @@ type Projective<E> = <<E as Engine>::Curve as Curve>::Projective;
 
 /// A dense sum under way.
 pub struct Dense<E: Engine> {
-    engine: E,
+    tree: Tree<E>,
     bits: WindowBits,
+    /// Lists of entries that no window is using.
+    entries: Pool<Vec<Entry>, fn() -> Vec<Entry>>,
     /// Per window, the sums of its buckets; empty before the first chunk.
     windows: Vec<Vec<Point<E::Row>>>,
 }
@@ -69,7 +71,8 @@ pub struct Dense<E: Engine> {
 impl<E: Engine> Dense<E> {
     /// An empty sum with windows of `bits` bits.
     pub fn new(engine: E, bits: WindowBits) -> Self {
-        Self { engine, bits, windows: vec![Vec::new(); bits.count()] }
+        let windows = vec![Vec::new(); bits.count()];
+        Self { tree: Tree::new(engine), bits, entries: Pool::new(Vec::new), windows }
     }
 
     /// Adds `scalars[i] points[i]` for all i.
@@ -80,20 +83,23 @@ impl<E: Engine> Dense<E> {
         assert_eq!(points.len(), scalars.len(), "as many scalars as points");
         let bias = self.bits.bias();
         let scalars: Vec<Biased> = scalars.par_iter().map(|k| Biased::new(k, &bias)).collect();
-        let (engine, bits) = (self.engine, self.bits);
-        self.windows.par_iter_mut().enumerate().for_each(|(window, buckets)| {
-            let digits = Digits { bits, window };
-            *buckets = add_to_buckets(engine, buckets, points, &scalars, digits);
+        let Self { tree, bits, entries, windows } = self;
+        windows.par_iter_mut().enumerate().for_each(|(window, buckets)| {
+            let digits = Digits { bits: *bits, window };
+            *buckets = entries.with(|entries| {
+                let ends = sort_by_bucket::<E>(entries, buckets, points.len(), &scalars, digits);
+                tree.sum(Source { points, carried: buckets }, entries, &ends)
+            });
         });
     }
 
     /// The sum.
     pub fn finish(self) -> Projective<E> {
-        let (engine, bits) = (self.engine, self.bits);
+        let tree = &self.tree;
         let windows: Vec<Projective<E>> =
-            self.windows.into_par_iter().map(|buckets| weighted_sum(engine, &buckets)).collect();
+            self.windows.par_iter().map(|buckets| weighted_sum(tree, buckets)).collect();
         windows.into_iter().rev().fold(Projective::<E>::identity(), |sum, window| {
-            (0..bits.get()).fold(sum, |sum, _| sum.double()) + window
+            (0..self.bits.get()).fold(sum, |sum, _| sum.double()) + window
         })
     }
 }
@@ -177,14 +183,15 @@ fn word_of(scalar: &Biased, word: usize) -> u64 {
     if word == 3 { scalar.0[3] & !NEGATIVE } else { scalar.0[word] }
 }
 
-/// The buckets of one window after one more chunk.
-fn add_to_buckets<E: Engine>(
-    engine: E,
+/// Lists the points of every bucket of a window, the bucket's sum so far first; returns where
+/// each bucket ends.
+fn sort_by_bucket<E: Engine>(
+    entries: &mut Vec<Entry>,
     buckets: &[Point<E::Row>],
-    points: &[Point<E::Row>],
+    points: usize,
     scalars: &[Biased],
     digits: Digits,
-) -> Vec<Point<E::Row>> {
+) -> Vec<u32> {
     let mut ends = vec![0u32; digits.bits.buckets()];
     for scalar in scalars {
         if let Some((bucket, _)) = digits.get(scalar) {
@@ -198,10 +205,13 @@ fn add_to_buckets<E: Engine>(
         *end = total;
         total += count;
     }
-    let mut entries = filled(Entry::default(), total as usize);
+    if entries.is_empty() {
+        *entries = filled(Entry::default(), total as usize);
+    }
+    entries.resize(total as usize, Entry::default());
     for (bucket, end) in ends.iter_mut().enumerate() {
         if carried(bucket) {
-            entries[*end as usize] = Entry::new(points.len() + bucket, false);
+            entries[*end as usize] = Entry::new(points + bucket, false);
             *end += 1;
         }
     }
@@ -212,12 +222,12 @@ fn add_to_buckets<E: Engine>(
             *end += 1;
         }
     }
-    sum_segments(engine, Source { points, carried: buckets }, &entries, &ends)
+    ends
 }
 
 /// `sum_k (k + 1) buckets[k]`, by rows and columns: with k = 2^m i + j it is
 /// `2^m sum_i i row_i + sum_j (j + 1) column_j`.
-fn weighted_sum<E: Engine>(engine: E, buckets: &[Point<E::Row>]) -> Projective<E> {
+fn weighted_sum<E: Engine>(tree: &Tree<E>, buckets: &[Point<E::Row>]) -> Projective<E> {
     if buckets.is_empty() {
         return Projective::<E>::identity();
     }
@@ -230,13 +240,13 @@ fn weighted_sum<E: Engine>(engine: E, buckets: &[Point<E::Row>]) -> Projective<E
             .flat_map(|segment| (0..len).map(move |item| Entry::new(index(segment, item), false)))
             .collect();
         let ends: Vec<u32> = (1..=segments).map(|end| (end * len) as u32).collect();
-        sum_segments(engine, source, &entries, &ends)
+        tree.sum(source, &entries, &ends)
     };
     let row_sums = sums(rows, columns, &|row, column| row * columns + column);
     let column_sums = sums(columns, rows, &|column, row| row * columns + column);
-    let rows = ladder(engine, &row_sums[1..]);
+    let rows = ladder(tree.engine(), &row_sums[1..]);
     let shifted = (0..log_columns).fold(rows, |sum, _| sum.double());
-    shifted + ladder(engine, &column_sums)
+    shifted + ladder(tree.engine(), &column_sums)
 }
 
 /// `sum_k (k + 1) points[k]`, by running sums.

@@ -61,7 +61,7 @@ pub trait Engine: Copy + Send + Sync + 'static {
     /// A stored coordinate.
     type Row: Copy + Send + Sync + 'static;
     /// `WIDTH` coordinates under computation.
-    type Wide: Copy;
+    type Wide: Copy + Send;
     /// Pairs handled at once.
     const WIDTH: usize;
     /// Infinity, as stored.

@@ -1,7 +1,7 @@
 //! Sums of many segments of points by trees of affine additions that share inversions.
 //!
 //! ```text
-//! sum_segments: for every segment s, the sum of the points that its entries name
+//! Tree::sum: for every segment s, the sum of the points that its entries name
 //!   cut segments longer than a block, gather whole segments into blocks
 //!   per block (one task; its points stay in the second-level cache):
 //!     copy the points, negated where the entry says so
@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 use super::engine::{Engine, Pair, Point};
 use crate::field::Kernel;
-use crate::pages::filled;
+use crate::pages::{Pool, filled};
 
 /// Points of a block at most; the rounds are log2 of this, at most the vector engine's depth.
 ///
@@ -30,8 +30,6 @@ use crate::pages::filled;
 const BLOCK: usize = 4096;
 const _: () = assert!(BLOCK.ilog2() <= 12);
 
-/// Blocks that share one scratch at least.
-const TASK_BLOCKS: usize = 8;
 /// How many points ahead the copy asks for: 16 hide a cache miss behind the copies before it.
 const PREFETCH: usize = 16;
 
@@ -64,64 +62,79 @@ impl<R> Source<'_, R> {
     }
 }
 
-/// The sums of consecutive segments of `entries`; segment `s` ends before `ends[s]`.
-///
-/// Returns one settled point a segment, infinity for an empty one.
-///
-/// # Panics
-/// When `ends` does not ascend to `entries.len()`, or an entry is outside the source.
-pub fn sum_segments<E: Engine>(
+/// Sums segments on one engine; keeps the scratch of its tasks.
+pub struct Tree<E: Engine> {
     engine: E,
-    source: Source<'_, E::Row>,
-    entries: &[Entry],
-    ends: &[u32],
-) -> Vec<Point<E::Row>> {
-    assert_eq!(ends.last().copied().unwrap_or(0) as usize, entries.len(), "the last end");
-    let plan = Plan::new(ends);
-    let mut sums = filled(E::INFINITY, plan.piece_ends.len());
-    let mut tasks = Vec::with_capacity(plan.blocks.len());
-    let mut rest = sums.as_mut_slice();
-    let (mut piece, mut entry) = (0, 0);
-    for &end in &plan.blocks {
-        let (out, after) = rest.split_at_mut(end - piece);
-        rest = after;
-        let pieces = &plan.piece_ends[piece..end];
-        let entry_end = pieces.last().map_or(entry, |&end| end as usize);
-        tasks.push((out, pieces, entry, &entries[entry..entry_end]));
-        (piece, entry) = (end, entry_end);
-    }
-    tasks.into_par_iter().with_min_len(TASK_BLOCKS).for_each_init(
-        || Scratch::new(engine),
-        |scratch, (out, ends, start, entries)| {
-            engine.enter(Block { source, entries, ends, start: start as u32, out, scratch });
-        },
-    );
-    match plan.first_pieces {
-        None => sums,
-        Some(first) => join_pieces(engine, &sums, &first),
-    }
+    pool: Pool<Scratch<E>, fn() -> Scratch<E>>,
 }
 
-/// Sums the pieces of every segment; `first[s]..first[s + 1]` are those of segment `s`.
-fn join_pieces<E: Engine>(
-    engine: E,
-    pieces: &[Point<E::Row>],
-    first: &[u32],
-) -> Vec<Point<E::Row>> {
-    let range = |segment: usize| first[segment] as usize..first[segment + 1] as usize;
-    let mut sums: Vec<_> = first[..first.len() - 1].iter().map(|&i| pieces[i as usize]).collect();
-    let cut: Vec<usize> = (0..sums.len()).filter(|&s| range(s).len() > 1).collect();
-    let mut entries = Vec::new();
-    let mut ends = Vec::with_capacity(cut.len());
-    for &segment in &cut {
-        entries.extend(range(segment).map(|piece| Entry::new(piece, false)));
-        ends.push(entries.len() as u32);
+impl<E: Engine> Tree<E> {
+    /// A tree without scratch so far.
+    pub const fn new(engine: E) -> Self {
+        Self { engine, pool: Pool::new(Scratch::new) }
     }
-    let source = Source { points: pieces, carried: &[] };
-    for (segment, sum) in cut.into_iter().zip(sum_segments(engine, source, &entries, &ends)) {
-        sums[segment] = sum;
+
+    /// The engine.
+    pub const fn engine(&self) -> E {
+        self.engine
     }
-    sums
+
+    /// The sums of consecutive segments of `entries`; segment `s` ends before `ends[s]`.
+    ///
+    /// Returns one settled point a segment, infinity for an empty one.
+    ///
+    /// # Panics
+    /// When `ends` does not ascend to `entries.len()`, or an entry is outside the source.
+    pub fn sum(
+        &self,
+        source: Source<'_, E::Row>,
+        entries: &[Entry],
+        ends: &[u32],
+    ) -> Vec<Point<E::Row>> {
+        assert_eq!(ends.last().copied().unwrap_or(0) as usize, entries.len(), "the last end");
+        let plan = Plan::new(ends);
+        let mut sums = filled(E::INFINITY, plan.piece_ends.len());
+        let mut tasks = Vec::with_capacity(plan.blocks.len());
+        let mut rest = sums.as_mut_slice();
+        let (mut piece, mut entry) = (0, 0);
+        for &end in &plan.blocks {
+            let (out, after) = rest.split_at_mut(end - piece);
+            rest = after;
+            let pieces = &plan.piece_ends[piece..end];
+            let entry_end = pieces.last().map_or(entry, |&end| end as usize);
+            tasks.push((out, pieces, entry, &entries[entry..entry_end]));
+            (piece, entry) = (end, entry_end);
+        }
+        tasks.into_par_iter().for_each(|(out, ends, start, entries)| {
+            let start = start as u32;
+            self.pool.with(|scratch| {
+                self.engine.enter(Block { source, entries, ends, start, out, scratch });
+            });
+        });
+        match plan.first_pieces {
+            None => sums,
+            Some(first) => self.join_pieces(&sums, &first),
+        }
+    }
+
+    /// Sums the pieces of every segment; `first[s]..first[s + 1]` are those of segment `s`.
+    fn join_pieces(&self, pieces: &[Point<E::Row>], first: &[u32]) -> Vec<Point<E::Row>> {
+        let range = |segment: usize| first[segment] as usize..first[segment + 1] as usize;
+        let mut sums: Vec<_> =
+            first[..first.len() - 1].iter().map(|&i| pieces[i as usize]).collect();
+        let cut: Vec<usize> = (0..sums.len()).filter(|&s| range(s).len() > 1).collect();
+        let mut entries = Vec::new();
+        let mut ends = Vec::with_capacity(cut.len());
+        for &segment in &cut {
+            entries.extend(range(segment).map(|piece| Entry::new(piece, false)));
+            ends.push(entries.len() as u32);
+        }
+        let source = Source { points: pieces, carried: &[] };
+        for (segment, sum) in cut.into_iter().zip(self.sum(source, &entries, &ends)) {
+            sums[segment] = sum;
+        }
+        sums
+    }
 }
 
 /// How segments are cut into pieces and pieces gathered into blocks.
@@ -197,7 +210,7 @@ impl<E: Engine> Scratch<E> {
     /// The slot of `sums` that padding lanes write to.
     const SPARE: usize = BLOCK;
 
-    fn new(_: E) -> Self {
+    fn new() -> Self {
         Self {
             points: vec![E::INFINITY; BLOCK + 1],
             sums: vec![E::INFINITY; BLOCK + 1],

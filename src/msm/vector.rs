@@ -28,7 +28,7 @@ pub trait VectorField: Copy + Send + Sync + 'static {
     /// A stored element.
     type Row: Copy + Send + Sync + 'static;
     /// Eight elements.
-    type Wide: Copy;
+    type Wide: Copy + Send;
     /// The group with these coordinates.
     type Curve: Curve;
     /// The x of infinity.
@@ -151,7 +151,11 @@ impl VectorField for Fp {
     #[inline(always)]
     fn signed(row: &Row, negative: bool) -> Row {
         let flip = u64::from(negative).wrapping_neg();
-        Row(row.0.map(|limb| (limb ^ flip).wrapping_sub(flip)))
+        let mut signed = *row;
+        for limb in &mut signed.0 {
+            *limb = (*limb ^ flip).wrapping_sub(flip);
+        }
+        signed
     }
     #[inline(always)]
     fn decode(ifma: Ifma, bytes: [&[u8]; 8]) -> [Row; 8] {
@@ -176,19 +180,23 @@ impl VectorField for Fp2 {
 
     #[inline(always)]
     fn load(ifma: Ifma, rows: [&[Row; 2]; 8]) -> [Fp8; 2] {
-        [ifma.load(rows.map(|row| &row[0])), ifma.load(rows.map(|row| &row[1]))]
+        [ifma.load(parts(rows, 0)), ifma.load(parts(rows, 1))]
     }
     #[inline(always)]
     fn load_difference(ifma: Ifma, left: [&[Row; 2]; 8], right: [&[Row; 2]; 8]) -> [Fp8; 2] {
         [
-            ifma.load_difference(left.map(|row| &row[0]), right.map(|row| &row[0])),
-            ifma.load_difference(left.map(|row| &row[1]), right.map(|row| &row[1])),
+            ifma.load_difference(parts(left, 0), parts(right, 0)),
+            ifma.load_difference(parts(left, 1), parts(right, 1)),
         ]
     }
     #[inline(always)]
     fn rows(ifma: Ifma, value: [Fp8; 2]) -> [[Row; 2]; 8] {
         let (c0, c1) = (ifma.rows(value[0]), ifma.rows(value[1]));
-        array::from_fn(|lane| [c0[lane], c1[lane]])
+        let mut rows = [[Row::ZERO; 2]; 8];
+        for lane in 0..8 {
+            rows[lane] = [c0[lane], c1[lane]];
+        }
+        rows
     }
     #[inline(always)]
     fn add(ifma: Ifma, a: [Fp8; 2], b: [Fp8; 2]) -> [Fp8; 2] {
@@ -298,30 +306,30 @@ impl<F: VectorField> Engine for Vector<F> {
         let half = F::Curve::POINT_BYTES / 2;
         let x = F::decode(self.ifma, lanes.map(|bytes| &bytes[..half]));
         let y = F::decode(self.ifma, lanes.map(|bytes| &bytes[half..]));
-        for (point, (x, y)) in out[..bytes.len()].iter_mut().zip(x.into_iter().zip(y)) {
-            *point = Point { x, y };
+        for lane in 0..bytes.len() {
+            out[lane] = Point { x: x[lane], y: y[lane] };
         }
     }
 
     #[inline(always)]
     fn gap(self, points: &[Point<F::Row>], left: &[u32]) -> (F::Wide, u8) {
         let (p, q) = lanes(points, left);
-        let gap = F::load_difference(self.ifma, p.map(|p| &p.x), q.map(|q| &q.x));
+        let gap = F::load_difference(self.ifma, xs(p), xs(q));
         (F::normalise::<2>(self.ifma, gap), F::unsure(self.ifma, gap))
     }
 
     #[inline(always)]
     fn rise(self, points: &[Point<F::Row>], left: &[u32]) -> F::Wide {
         let (p, q) = lanes(points, left);
-        let rise = F::load_difference(self.ifma, p.map(|p| &p.y), q.map(|q| &q.y));
+        let rise = F::load_difference(self.ifma, ys(p), ys(q));
         F::normalise::<64>(self.ifma, rise)
     }
 
     #[inline(always)]
     fn x_sum(self, points: &[Point<F::Row>], left: &[u32]) -> F::Wide {
         let (p, q) = lanes(points, left);
-        let p = F::load(self.ifma, p.map(|p| &p.x));
-        let sum = F::add(self.ifma, p, F::load(self.ifma, q.map(|q| &q.x)));
+        let p = F::load(self.ifma, xs(p));
+        let sum = F::add(self.ifma, p, F::load(self.ifma, xs(q)));
         F::normalise::<2>(self.ifma, sum)
     }
 
@@ -329,7 +337,7 @@ impl<F: VectorField> Engine for Vector<F> {
     #[inline(always)]
     fn x_sum_from_gap(self, points: &[Point<F::Row>], left: &[u32], gap: F::Wide) -> F::Wide {
         let (p, _) = lanes(points, left);
-        let p = F::load(self.ifma, p.map(|p| &p.x));
+        let p = F::load(self.ifma, xs(p));
         F::add(self.ifma, gap, F::add(self.ifma, p, p))
     }
 
@@ -348,12 +356,14 @@ impl<F: VectorField> Engine for Vector<F> {
         let square = F::mul(ifma, slope, slope);
         let x = F::normalise::<5>(ifma, F::sub(ifma, square, x_sum));
         let x = F::reduce(ifma, x);
-        let run = F::sub(ifma, F::load(ifma, p.map(|p| &p.x)), x);
+        let run = F::sub(ifma, F::load(ifma, xs(p)), x);
         let product = F::mul(ifma, slope, F::normalise::<2>(ifma, run));
-        let y = F::sub(ifma, product, F::load(ifma, p.map(|p| &p.y)));
+        let y = F::sub(ifma, product, F::load(ifma, ys(p)));
         let (x, y) = (F::rows(ifma, x), F::rows(ifma, y));
-        for ((x, y), &at) in x.into_iter().zip(y).zip(at) {
-            out[at as usize] = Point { x, y };
+        for lane in 0..8 {
+            let point = &mut out[at[lane] as usize];
+            point.x = x[lane];
+            point.y = y[lane];
         }
     }
 
@@ -464,5 +474,40 @@ impl<F: VectorField> Kernel<Vector<F>> for Export<F::Row> {
 #[inline(always)]
 fn lanes<'a, R>(points: &'a [Point<R>], left: &[u32]) -> ([&'a Point<R>; 8], [&'a Point<R>; 8]) {
     let left: &[u32; 8] = left.try_into().expect("groups are padded to eight pairs");
-    (left.map(|index| &points[index as usize]), left.map(|index| &points[index as usize + 1]))
+    let (mut p, mut q) = ([&points[0]; 8], [&points[0]; 8]);
+    for lane in 0..8 {
+        let pair = &points[left[lane] as usize..][..2];
+        (p[lane], q[lane]) = (&pair[0], &pair[1]);
+    }
+    (p, q)
+}
+
+/// Their x's.
+#[inline(always)]
+fn xs<'a, R>(points: [&'a Point<R>; 8]) -> [&'a R; 8] {
+    let mut xs = [&points[0].x; 8];
+    for lane in 1..8 {
+        xs[lane] = &points[lane].x;
+    }
+    xs
+}
+
+/// Their y's.
+#[inline(always)]
+fn ys<'a, R>(points: [&'a Point<R>; 8]) -> [&'a R; 8] {
+    let mut ys = [&points[0].y; 8];
+    for lane in 1..8 {
+        ys[lane] = &points[lane].y;
+    }
+    ys
+}
+
+/// Component `part` of eight elements of Fp2.
+#[inline(always)]
+fn parts<'a>(rows: [&'a [Row; 2]; 8], part: usize) -> [&'a Row; 8] {
+    let mut parts = [&rows[0][part]; 8];
+    for lane in 1..8 {
+        parts[lane] = &rows[lane][part];
+    }
+    parts
 }

@@ -13,15 +13,17 @@ use super::pass::{Network, Pass, Twist, powers};
 use super::{COSET_SHIFT, Coeffs, CosetEvals, Evals, LOG_N_MAX, Order, log_of, naive, omega};
 use crate::field::{Fr, Ifma};
 use crate::msm::Arithmetic;
+use crate::pages::{Pool, filled};
 
 /// Below this log_n a pass would have fewer than eight sub-transforms.
 const LOG_N_MIN: u32 = 6;
 
 /// The transforms of one domain.
-#[derive(Clone, Copy, Debug)]
 pub struct Domain {
     arithmetic: Arithmetic,
     log_n: u32,
+    /// The array that a pass writes while it reads the other, kept for the next transform.
+    spare: Pool<Vec<Fr>, fn() -> Vec<Fr>>,
 }
 
 /// The numbers that tell one transform from another.
@@ -43,7 +45,7 @@ impl Domain {
     /// When `log_n` exceeds [`LOG_N_MAX`].
     pub fn new(arithmetic: Arithmetic, log_n: u32) -> Self {
         assert!(log_n <= LOG_N_MAX, "a domain of at most 2^{LOG_N_MAX} points");
-        Self { arithmetic, log_n }
+        Self { arithmetic, log_n, spare: Pool::new(Vec::new) }
     }
 
     /// log2 of the number of points.
@@ -121,13 +123,18 @@ impl Domain {
         if self.log_n < LOG_N_MIN {
             return (small(super::into_natural(values, order)), Order::Natural);
         }
-        match self.arithmetic {
-            Arithmetic::Portable => two_passes(Portable, values, order, spec),
-            #[cfg(target_arch = "x86_64")]
-            Arithmetic::Vector(ifma) => two_passes::<Ifma>(ifma, values, order, spec),
-            #[cfg(not(target_arch = "x86_64"))]
-            Arithmetic::Vector(never) => match never {},
-        }
+        self.spare.with(|spare| {
+            if spare.len() != values.len() {
+                *spare = filled(Fr::ZERO, values.len());
+            }
+            match self.arithmetic {
+                Arithmetic::Portable => two_passes(Portable, values, spare, order, spec),
+                #[cfg(target_arch = "x86_64")]
+                Arithmetic::Vector(ifma) => two_passes::<Ifma>(ifma, values, spare, order, spec),
+                #[cfg(not(target_arch = "x86_64"))]
+                Arithmetic::Vector(never) => match never {},
+            }
+        })
     }
 }
 
@@ -138,10 +145,12 @@ impl Spec {
 }
 
 /// The transform in two passes. With input index `2^log_low high + low` the first pass runs over
-/// `high`, the second over `low`; the output's index is `k1 + 2^log_high k2`.
+/// `high`, the second over `low`; the output's index is `k1 + 2^log_high k2`. `spare` is as long
+/// as `values`; what it holds does not matter.
 fn two_passes<L: Lanes>(
     lanes: L,
     mut values: Vec<Fr>,
+    spare: &mut Vec<Fr>,
     order: Order,
     spec: &Spec,
 ) -> (Vec<Fr>, Order) {
@@ -176,18 +185,18 @@ fn two_passes<L: Lanes>(
             Twist::Common(factors(lanes, powers(Fr::ONE, output_ratio, lows)))
         },
     };
-    let twisted = match order {
+    match order {
         Order::Natural => {
-            let twisted = first.columns(&values, lows);
-            drop(values);
-            twisted
+            first.columns(&values, lows, spare);
+            second.columns(spare, highs, &mut values);
         }
         Order::Transposed { .. } => {
             first.rows(&mut values);
-            values
+            second.columns(&values, highs, spare);
+            std::mem::swap(&mut values, spare);
         }
-    };
-    (second.columns(&twisted, highs), Order::Transposed { log_low: log_high })
+    }
+    (values, Order::Transposed { log_low: log_high })
 }
 
 fn factors<L: Lanes>(lanes: L, values: Vec<Fr>) -> Vec<L::Factor> {

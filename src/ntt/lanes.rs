@@ -12,7 +12,7 @@ use crate::field::{Fr, Kernel};
 /// [`Lanes::scale`] or [`Lanes::canonical`].
 pub(super) trait Lanes: Copy + Send + Sync {
     /// Eight elements or eight factors.
-    type Wide: Copy;
+    type Wide: Copy + Send;
     /// A factor as tables hold it.
     type Factor: Copy + Send + Sync;
 

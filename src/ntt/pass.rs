@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use super::lanes::Lanes;
 use crate::field::{Fr, Kernel};
-use crate::pages::filled;
+use crate::pages::{Pool, filled};
 
 /// log2 of the block of scratch (20 KiB) whose last stages run in the first-level cache.
 const LOG_CACHED: u32 = 6;
@@ -95,17 +95,16 @@ pub(super) struct Pass<L: Lanes> {
 }
 
 impl<L: Lanes> Pass<L> {
-    /// Transforms the columns of `values`, rows of `columns` elements; the result has a row of
-    /// outputs for each column.
-    pub fn columns(&self, values: &[Fr], columns: usize) -> Vec<Fr> {
+    /// Transforms the columns of `values`, rows of `columns` elements, into `out`, which gets a
+    /// row of outputs for each column.
+    pub fn columns(&self, values: &[Fr], columns: usize, out: &mut [Fr]) {
         let len = 1usize << self.network.log_n;
         assert_eq!(values.len(), len * columns, "a matrix of whole columns");
-        let mut out = filled(Fr::ZERO, values.len());
-        self.for_each_block(&mut out, |first, rows, scratch| {
+        assert_eq!(values.len(), out.len(), "room for all outputs");
+        self.for_each_block(out, |first, rows, scratch| {
             let input = Input::Columns { values, columns };
             self.lanes.enter(Block { pass: self, first, input, rows, scratch });
         });
-        out
     }
 
     /// Transforms the rows of `values` in place.
@@ -121,10 +120,10 @@ impl<L: Lanes> Pass<L> {
         block: impl Fn(usize, &mut [Fr], &mut Vec<L::Wide>) + Sync,
     ) {
         let len = 1usize << self.network.log_n;
-        rows.par_chunks_mut(8 * len).enumerate().for_each_init(
-            || Scratch::<L>(Vec::new()),
-            |scratch, (index, rows)| block(8 * index, rows, &mut scratch.0),
-        );
+        let pool = Pool::new(Vec::new);
+        rows.par_chunks_mut(8 * len).enumerate().for_each(|(index, rows)| {
+            pool.with(|scratch| block(8 * index, rows, scratch));
+        });
     }
 }
 
@@ -168,40 +167,37 @@ impl<L: Lanes> Kernel<L> for Block<'_, L> {
             }
         }
         pass.network.run(lanes, scratch);
-        let output = |k: usize| scratch[reverse(k, log_len)];
         match &pass.twist {
             Twist::Geometric { start, step } => {
                 let mut power = lanes.factors(eight(start, first));
                 let step = lanes.factors(eight(step, first));
                 for k in (0..len).step_by(2) {
-                    let even = lanes.scale(output(k), power);
+                    let even = lanes.scale(scratch[reverse(k, log_len)], power);
                     power = lanes.scale(power, step);
-                    let odd = lanes.scale(output(k + 1), power);
+                    let odd = lanes.scale(scratch[reverse(k + 1, log_len)], power);
                     power = lanes.scale(power, step);
                     lanes.store_rows([even, odd], rows, len, k);
                 }
             }
             Twist::Common(factors) => {
                 for k in (0..len).step_by(2) {
-                    let pair = [k, k + 1].map(|k| {
-                        let scaled = lanes.scale(output(k), lanes.splat(&factors[k]));
-                        lanes.canonical(scaled)
-                    });
-                    lanes.store_rows(pair, rows, len, k);
+                    let (low, high) = (lanes.splat(&factors[k]), lanes.splat(&factors[k + 1]));
+                    let even = lanes.scale(scratch[reverse(k, log_len)], low);
+                    let odd = lanes.scale(scratch[reverse(k + 1, log_len)], high);
+                    let (even, odd) = (lanes.canonical(even), lanes.canonical(odd));
+                    lanes.store_rows([even, odd], rows, len, k);
                 }
             }
             Twist::None => {
                 for k in (0..len).step_by(2) {
-                    let pair = [k, k + 1].map(|k| lanes.canonical(output(k)));
-                    lanes.store_rows(pair, rows, len, k);
+                    let even = lanes.canonical(scratch[reverse(k, log_len)]);
+                    let odd = lanes.canonical(scratch[reverse(k + 1, log_len)]);
+                    lanes.store_rows([even, odd], rows, len, k);
                 }
             }
         }
     }
 }
-
-/// Scratch of one task.
-struct Scratch<L: Lanes>(Vec<L::Wide>);
 
 /// Eight table entries from `first` on.
 #[inline(always)]
