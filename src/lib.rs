@@ -12,6 +12,7 @@
 //! and `report` tell about it, `output`, `temporary` and `stop` keep files whole, `memory` and
 //! `device` refuse what cannot work, `exit` gives every failure its code.
 
+pub mod bench;
 pub mod build;
 pub mod c1;
 pub mod circuit;

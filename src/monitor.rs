@@ -111,9 +111,10 @@ impl Watch {
 
 /// Cores that this process keeps busy, from a short look: tells work from waiting.
 fn cores_busy() -> Option<f64> {
-    let (started, before) = (Instant::now(), sys::cpu_seconds()?);
+    let (started, before) = (Instant::now(), sys::usage()?);
     thread::sleep(5 * SAMPLE_EVERY);
-    Some((sys::cpu_seconds()? - before) / started.elapsed().as_secs_f64())
+    let used = sys::usage()?.since(before);
+    Some(used.cpu_ms / 1e3 / started.elapsed().as_secs_f64())
 }
 
 /// The memory log: one flushed CSV row at a time.

@@ -1,5 +1,5 @@
 //! What the operating system knows about this process and machine (Linux `/proc`).
-#![expect(unsafe_code, reason = "one variable is set before any thread starts")]
+#![expect(unsafe_code, reason = "one variable is set before any thread starts; malloc_trim")]
 
 use std::fs;
 
@@ -38,17 +38,56 @@ pub fn cpu_name() -> String {
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// Processor time of this process so far, in seconds, all threads.
-pub fn cpu_seconds() -> Option<f64> {
+/// What this process has used so far, all threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Processor time in milliseconds, to the hundredth of a second that the kernel counts in.
+    pub cpu_ms: f64,
+    /// Page faults served without a read from disk.
+    pub minor_faults: u64,
+    /// Page faults that read from disk.
+    pub major_faults: u64,
+}
+
+impl Usage {
+    /// The use from `earlier` to `self`.
+    pub const fn since(self, earlier: Self) -> Self {
+        Self {
+            cpu_ms: self.cpu_ms - earlier.cpu_ms,
+            minor_faults: self.minor_faults - earlier.minor_faults,
+            major_faults: self.major_faults - earlier.major_faults,
+        }
+    }
+}
+
+/// What this process has used so far; `None` where `/proc` is missing.
+pub fn usage() -> Option<Usage> {
     // Clock ticks of `/proc` are hundredths of a second on every Linux platform.
-    const TICKS_PER_SECOND: f64 = 100.0;
+    const TICK_MS: f64 = 10.0;
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The command name may hold spaces; fields 14 and 15 (user, system) are the 12th and 13th
-    // after its closing parenthesis.
+    // The command name may hold spaces; the first field after its closing parenthesis is the 3rd
+    // (`man 5 proc`): minflt is the 10th, majflt the 12th, utime and stime the 14th and 15th.
     let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace().skip(11);
-    let ticks: [f64; 2] = [fields.next()?.parse().ok()?, fields.next()?.parse().ok()?];
-    Some((ticks[0] + ticks[1]) / TICKS_PER_SECOND)
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some(Usage {
+        cpu_ms: (field(14)? + field(15)?) as f64 * TICK_MS,
+        minor_faults: field(10)?,
+        major_faults: field(12)?,
+    })
+}
+
+/// The highest resident memory since the process started, or since `/proc/self/clear_refs` was
+/// last told to forget it; mapped files included.
+pub fn peak_resident_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    kibibytes(&status, "VmHWM:").unwrap_or(0)
+}
+
+/// Gives memory that was freed back to the kernel, so that later users pay for their own pages.
+pub fn release_free_memory() {
+    // SAFETY: `malloc_trim` may be called at any time from any thread.
+    unsafe { libc::malloc_trim(0) };
 }
 
 /// Whether this process was started with `signal` ignored, as `nohup` does with HUP.
@@ -110,11 +149,12 @@ mod tests {
 
     #[test]
     fn processor_time_moves_with_work() {
-        let before = cpu_seconds().expect("/proc/self/stat");
+        let cpu_ms = || usage().expect("/proc/self/stat").cpu_ms;
+        let before = cpu_ms();
         let mut state = 1_u64;
-        while cpu_seconds().expect("/proc/self/stat") < before + 0.02 {
+        while cpu_ms() < before + 20.0 {
             state = std::hint::black_box(state.wrapping_mul(6_364_136_223_846_793_005));
         }
-        assert!(cpu_seconds().expect("/proc/self/stat") > before);
+        assert!(cpu_ms() > before);
     }
 }
