@@ -14,7 +14,7 @@ use crate::c1::Node;
 use crate::device::DeviceRequest;
 use crate::sample::Data;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
-use crate::variant::VariantFlag;
+use crate::variant::{Job, VariantFlag, Variants, arms};
 
 /// Filecoin PoRep Commit-Phase-2 proofs: turns a C1 output into the Groth16 proof for the chain
 #[derive(Debug, Parser)]
@@ -61,6 +61,9 @@ pub enum Command {
     /// Write a C1 that verifies although no sector was sealed: for tests and measurements
     #[command(after_help = SAMPLE_AFTER_HELP)]
     Sample(SampleArgs),
+    /// Compare variants: the same work by several arms in turn, with time, memory and counters
+    #[command(subcommand, arg_required_else_help = false, after_help = BENCH_AFTER_HELP)]
+    Bench(BenchCommand),
     /// Show the machine, the parameters and the build; with a sector size, what a proof needs
     Info {
         /// Also show this size's circuit and the memory that a proof needs
@@ -134,6 +137,90 @@ pub enum SampleShape {
     /// The bare output (Lotus, Curio, Venus)
     #[value(name = "S3")]
     S3,
+}
+
+const BENCH_AFTER_HELP: &str = "\
+Every `--variant STAGE=NAME,NAME` makes one arm a name, several lists their cross product. Arms run \
+in turn, A B A B; the first is the baseline of every ratio.";
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// Assignment and rows of one partition: `synth`, `lc`, `presize`
+    Synth {
+        /// The C1 whose partition is synthesized; `-` is standard input
+        #[arg(value_name = "C1")]
+        c1: PathBuf,
+        /// The partition
+        #[arg(long, value_name = "K", default_value_t = 0)]
+        partition: usize,
+        /// How often.
+        #[command(flatten)]
+        repeat: Repeat,
+    },
+    /// Rows a and b of one partition, evaluated from its compact assignment
+    Rows {
+        /// The C1 whose partition is evaluated; `-` is standard input
+        #[arg(value_name = "C1")]
+        c1: PathBuf,
+        /// The partition
+        #[arg(long, value_name = "K", default_value_t = 0)]
+        partition: usize,
+        /// How often.
+        #[command(flatten)]
+        repeat: Repeat,
+    },
+    /// The quotient's transforms of 2^N random elements: ours and bellperson's
+    Ntt {
+        /// log2 of the domain
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=27))]
+        log_n: u32,
+        /// How often.
+        #[command(flatten)]
+        repeat: Repeat,
+    },
+    /// A sum of 2^N points of G1 times random scalars: ours and bellperson's
+    Msm {
+        /// log2 of the number of points
+        #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=26))]
+        log_n: u32,
+        /// How often.
+        #[command(flatten)]
+        repeat: Repeat,
+    },
+    /// Whole proofs of a sector, verified
+    Prove {
+        /// The C1 to prove; `-` is standard input
+        #[arg(value_name = "C1")]
+        c1: PathBuf,
+        /// How often.
+        #[command(flatten)]
+        repeat: Repeat,
+    },
+}
+
+impl BenchCommand {
+    /// Which stages take part.
+    pub const fn job(&self) -> Job {
+        match self {
+            Self::Synth { .. } => Job::Synth,
+            Self::Rows { .. } => Job::Other,
+            Self::Ntt { .. } => Job::Ntt,
+            Self::Msm { .. } => Job::Msm,
+            Self::Prove { .. } => Job::Prove,
+        }
+    }
+}
+
+/// How often each arm runs.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Repeat {
+    /// Counted runs of each arm
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = iterations)]
+    pub iterations: usize,
+    /// Leave out the uncounted first run of each arm
+    #[arg(long)]
+    pub no_warm_up: bool,
 }
 
 /// Work on parameter files.
@@ -261,7 +348,7 @@ impl Cli {
             args.check_size()?;
         }
         cli.check_streams()?;
-        cli.check_variants()?;
+        cli.variants()?;
         Ok(cli)
     }
 
@@ -270,16 +357,20 @@ impl Cli {
         Self::command().error(kind, message)
     }
 
-    /// A variant that nothing in this run would look at is a mistake.
-    fn check_variants(&self) -> Result<(), clap::Error> {
-        let proves = matches!(self.command, None | Some(Command::Info { .. }));
-        match self.shared.variants.first() {
-            Some(flag) if !proves => {
-                let message = format!("`--variant {flag}` has no effect in this command");
-                Err(Self::usage(ErrorKind::ArgumentConflict, &message))
+    /// The variants of this run; the defaults for a bench, whose arms have their own.
+    ///
+    /// # Errors
+    /// A usage error when a variant has no effect or contradicts another.
+    pub fn variants(&self) -> Result<Variants, clap::Error> {
+        let flags = &self.shared.variants;
+        let variants = match &self.command {
+            None | Some(Command::Info { .. }) => Variants::resolve(Job::Prove, flags),
+            Some(Command::Bench(command)) => {
+                arms(command.job(), flags).map(|_| Variants::default())
             }
-            _ => Ok(()),
-        }
+            Some(_) => Variants::resolve(Job::Other, flags),
+        };
+        variants.map_err(|message| Self::usage(ErrorKind::ArgumentConflict, &message))
     }
 
     /// Standard input and standard output can be given away once each.
@@ -333,6 +424,13 @@ fn thread_count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count @ 1..=4096) => Ok(count),
         _ => Err(format!("expected a number from 1 to 4096, got `{text}`")),
+    }
+}
+
+fn iterations(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ 1..=1000) => Ok(count),
+        _ => Err(format!("expected a number from 1 to 1000, got `{text}`")),
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Report {
     /// The device that proved.
     pub device: DeviceInfo,
     /// Stage and name of every variant in effect.
-    pub variants: BTreeMap<&'static str, &'static str>,
+    pub variants: BTreeMap<&'static str, String>,
     /// Environment variables that took part.
     pub environment: BTreeMap<&'static str, String>,
     /// The parameter file.
@@ -299,7 +299,7 @@ mod tests {
                 driver: None,
                 compute_capability: None,
             },
-            variants: BTreeMap::from([("prover", "bellperson")]),
+            variants: BTreeMap::from([("prover", "bellperson".to_owned())]),
             environment: BTreeMap::new(),
             parameters: Some(ParametersInfo {
                 path: "p/v28.params".into(),

@@ -71,9 +71,14 @@ pub enum Verbosity {
 /// Settings that make no sense: usage errors.
 #[derive(Debug, Error)]
 pub enum SettingsError {
-    /// Variants that contradict each other.
-    #[error("{0}")]
-    Variants(String),
+    /// A partition that the sector has not.
+    #[error("expected --partition from 0 to {last}, got {got}")]
+    Partition {
+        /// The sector's last partition.
+        last: usize,
+        /// The one asked for.
+        got: usize,
+    },
     /// A variable whose value cannot be used.
     #[error("environment variable {name}: expected {expected}, got `{value}`")]
     Variable {
@@ -101,8 +106,12 @@ impl Settings {
     /// Resolves options and environment.
     ///
     /// # Errors
-    /// When a variable's value cannot be used, or variants contradict each other.
-    pub fn resolve(shared: &Shared, environment: Environment<'_>) -> Result<Self, SettingsError> {
+    /// When a variable's value cannot be used.
+    pub fn resolve(
+        shared: &Shared,
+        variants: Variants,
+        environment: Environment<'_>,
+    ) -> Result<Self, SettingsError> {
         let mut variables = Variables { environment, used: BTreeMap::new() };
         let params = params_folder(shared, &mut variables);
         for name in FRAMEWORKS {
@@ -125,7 +134,7 @@ impl Settings {
             verify_params_digest: variables.flag("FIL_PROOFS_VERIFY_PRODUCTION_PARAMS"),
             device: shared.device,
             gpu_forbidden: variables.flag("BELLMAN_NO_GPU"),
-            variants: Variants::resolve(&shared.variants).map_err(SettingsError::Variants)?,
+            variants,
             ram_bytes: shared.ram,
             threads,
             timeout: shared.timeout,
@@ -222,7 +231,7 @@ mod tests {
         let environment = |name: &str| {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(*value))
         };
-        Settings::resolve(&cli.shared, &environment)
+        Settings::resolve(&cli.shared, Variants::default(), &environment)
     }
 
     #[test]

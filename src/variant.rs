@@ -1,33 +1,101 @@
 //! The stage variants of `--variant STAGE=NAME`: one enum a stage, all of them listed here.
 //!
-//! A new stage is one enum, one entry of [`STAGES`], one field of [`Variants`] and one arm of
-//! [`Variants::set`]. Variants change speed, never bytes.
+//! A new stage is one enum, one field of [`Variants`], one entry of [`STAGES`] and one line of
+//! [`Variants::takes_part`]. Variants change speed, never bytes.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Who makes the proofs. `bellperson`: the reference circuit and bellperson 0.27's CPU prover,
-/// the oracle of everything faster.
+use crate::circuit::classic::Presize;
+use crate::groth16::native::{BitsVariant, G2Variant};
+use crate::msm::Window;
+
+/// The names of a stage's variants.
+trait Choice: Sized + Copy {
+    /// All names, the default first; `N` stands for a number.
+    const NAMES: &'static [&'static str];
+    /// The variant of that name.
+    fn from_name(name: &str) -> Option<Self>;
+    /// The variant's name.
+    fn name(self) -> String;
+}
+
+/// The names of an enum's variants, the default first.
+macro_rules! names {
+    ($stage:ty { $($variant:ident = $name:literal),+ $(,)? }) => {
+        impl Choice for $stage {
+            const NAMES: &'static [&'static str] = &[$($name),+];
+
+            fn from_name(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$variant),)+ _ => None }
+            }
+
+            fn name(self) -> String {
+                match self { $(Self::$variant => $name),+ }.to_owned()
+            }
+        }
+    };
+}
+
+/// Who makes the proofs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProverVariant {
-    /// `storage-proofs-porep`'s circuit, proved by bellperson on the CPU.
+    /// Our own: six transforms, pattern buckets, batched affine additions.
     #[default]
+    Native,
+    /// bellperson 0.27 on the CPU, the oracle and peer.
     Bellperson,
 }
+names!(ProverVariant { Native = "native", Bellperson = "bellperson" });
 
-/// A stage that has variants, with their names, the default first.
-struct Stage {
-    name: &'static str,
-    variants: &'static [&'static str],
+/// Who makes the assignment and the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SynthVariant {
+    /// Bits and field elements from words; rows from the template.
+    #[default]
+    Compact,
+    /// Our circuit row by row, with linear combinations.
+    Classic,
+    /// `storage-proofs-porep`'s circuit row by row.
+    Reference,
 }
+names!(SynthVariant { Compact = "compact", Classic = "classic", Reference = "reference" });
 
-const STAGES: &[Stage] = &[Stage { name: "prover", variants: &["bellperson"] }];
+/// What holds the entries of a linear combination, under `synth=classic`. Others measured `Vec`
+/// 54.5 s and `SmallVec` 59.6 to 60.2 s for ten 32 GiB partitions on Zen 4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LcVariant {
+    /// `Vec`.
+    #[default]
+    Vec,
+    /// `SmallVec` with one entry inline.
+    SmallVec1,
+    /// `SmallVec` with two entries inline.
+    SmallVec2,
+    /// `SmallVec` with four entries inline.
+    SmallVec4,
+}
+names!(LcVariant {
+    Vec = "vec",
+    SmallVec1 = "smallvec1",
+    SmallVec2 = "smallvec2",
+    SmallVec4 = "smallvec4",
+});
 
-/// One `STAGE=NAME` as typed, known to exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VariantFlag {
-    stage: &'static str,
-    name: &'static str,
+names!(Presize { Off = "off", On = "on" });
+names!(BitsVariant { Pattern = "pattern", Each = "each" });
+names!(G2Variant { Parallel = "parallel", Serial = "serial" });
+
+impl Choice for Window {
+    const NAMES: &'static [&'static str] = &["auto", "N"];
+
+    fn from_name(name: &str) -> Option<Self> {
+        name.parse().ok()
+    }
+
+    fn name(self) -> String {
+        self.to_string()
+    }
 }
 
 /// The implementation chosen for every stage.
@@ -35,56 +103,208 @@ pub struct VariantFlag {
 pub struct Variants {
     /// Who makes the proofs.
     pub prover: ProverVariant,
+    /// Who makes the assignment and the rows.
+    pub synth: SynthVariant,
+    /// What holds linear combinations.
+    pub lc: LcVariant,
+    /// Whether large arrays get their size first.
+    pub presize: Presize,
+    /// How bits are summed.
+    pub bits: BitsVariant,
+    /// Window of the sum over H.
+    pub window_h: Window,
+    /// Window of the tails.
+    pub window_tail: Window,
+    /// When G2 is summed.
+    pub g2: G2Variant,
+}
+
+/// A stage: its name, its variants' names, and how one is chosen and named.
+struct Stage {
+    name: &'static str,
+    names: &'static [&'static str],
+    set: fn(&mut Variants, &str) -> bool,
+    get: fn(&Variants) -> String,
+}
+
+macro_rules! stage {
+    ($name:literal, $type:ty, $field:ident $(, $more:ident)?) => {
+        Stage {
+            name: $name,
+            names: <$type as Choice>::NAMES,
+            set: |variants, name| {
+                let choice = <$type as Choice>::from_name(name);
+                if let Some(choice) = choice {
+                    variants.$field = choice;
+                    $(variants.$more = choice;)?
+                }
+                choice.is_some()
+            },
+            get: |variants| variants.$field.name(),
+        }
+    };
+}
+
+/// All stages, the general ones before those that narrow them.
+const STAGES: &[Stage] = &[
+    stage!("prover", ProverVariant, prover),
+    stage!("synth", SynthVariant, synth),
+    stage!("lc", LcVariant, lc),
+    stage!("presize", Presize, presize),
+    stage!("bits", BitsVariant, bits),
+    stage!("window", Window, window_h, window_tail),
+    stage!("window.h", Window, window_h),
+    stage!("window.tail", Window, window_tail),
+    stage!("g2", G2Variant, g2),
+];
+
+/// What runs: decides which stages take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// Whole proofs.
+    Prove,
+    /// Assignment and rows of one partition.
+    Synth,
+    /// The quotient's transforms.
+    Ntt,
+    /// A sum over points.
+    Msm,
+    /// Anything in which no stage has a choice.
+    Other,
 }
 
 impl Variants {
-    /// The defaults with `flags` applied.
+    /// The defaults with `flags` applied, one name each.
     ///
     /// # Errors
-    /// A message for the person when a stage is chosen twice.
-    pub fn resolve(flags: &[VariantFlag]) -> Result<Self, String> {
-        let mut variants = Self::default();
-        for (position, flag) in flags.iter().enumerate() {
-            if flags[..position].iter().any(|earlier| earlier.stage == flag.stage) {
-                return Err(format!("stage `{}` is chosen twice by --variant", flag.stage));
-            }
-            variants.set(*flag);
+    /// A message for the person when a flag lists several names, chooses a stage twice, or has no
+    /// effect.
+    pub fn resolve(job: Job, flags: &[VariantFlag]) -> Result<Self, String> {
+        if let Some(flag) = flags.iter().find(|flag| flag.names.len() > 1) {
+            return Err(format!("`{flag}` names several variants, which only `bench` compares"));
         }
+        let [(_, variants)] = arms(job, flags)?.try_into().expect("one name each is one arm");
         Ok(variants)
     }
 
-    fn set(&mut self, flag: VariantFlag) {
-        match (flag.stage, flag.name) {
-            ("prover", "bellperson") => self.prover = ProverVariant::Bellperson,
-            _ => unreachable!("a parsed flag names an entry of STAGES"),
+    /// Every stage that takes part in `job`, with the name chosen for it.
+    pub fn names(&self, job: Job) -> Vec<(&'static str, String)> {
+        STAGES
+            .iter()
+            // `window` stands for the two that follow it.
+            .filter(|stage| stage.name != "window" && self.takes_part(job, stage.name))
+            .map(|stage| (stage.name, (stage.get)(self)))
+            .collect()
+    }
+
+    fn takes_part(&self, job: Job, stage: &str) -> bool {
+        match stage {
+            "prover" => matches!(job, Job::Prove | Job::Ntt | Job::Msm),
+            "synth" => matches!(job, Job::Prove | Job::Synth),
+            "lc" | "presize" => {
+                matches!(job, Job::Prove | Job::Synth) && self.synth == SynthVariant::Classic
+            }
+            "window" | "window.h" => {
+                matches!(job, Job::Prove | Job::Msm) && self.prover == ProverVariant::Native
+            }
+            "bits" | "window.tail" | "g2" => {
+                job == Job::Prove && self.prover == ProverVariant::Native
+            }
+            _ => unreachable!("`STAGES` has no `{stage}`"),
         }
     }
 
-    /// Every stage with the name chosen for it, in the order of [`STAGES`].
-    pub fn names(&self) -> Vec<(&'static str, &'static str)> {
-        let Self { prover } = self;
-        vec![(
-            "prover",
-            match prover {
-                ProverVariant::Bellperson => "bellperson",
-            },
-        )]
+    /// The variants of one arm, checked.
+    fn choose(job: Job, chosen: &[(usize, &str)]) -> Result<Self, String> {
+        let mut variants = Self::default();
+        let mut chosen = chosen.to_vec();
+        chosen.sort_unstable_by_key(|&(stage, _)| stage);
+        for &(stage, name) in &chosen {
+            let known = (STAGES[stage].set)(&mut variants, name);
+            assert!(known, "a parsed flag names a variant");
+        }
+        let has = |name| chosen.iter().any(|&(stage, _)| STAGES[stage].name == name);
+        if job == Job::Synth && !has("synth") && (has("lc") || has("presize")) {
+            variants.synth = SynthVariant::Classic;
+        }
+        if variants.prover == ProverVariant::Bellperson && variants.synth == SynthVariant::Classic {
+            return Err("`prover=bellperson` takes rows from `synth=compact` or `synth=reference`"
+                .to_owned());
+        }
+        match chosen.iter().find(|&&(stage, _)| !variants.takes_part(job, STAGES[stage].name)) {
+            None => Ok(variants),
+            Some(&(stage, name)) => {
+                let stage = STAGES[stage].name;
+                let hint = match stage {
+                    _ if job == Job::Other => "",
+                    "lc" | "presize" => ": it acts under `synth=classic`",
+                    "prover" => ": it acts when whole proofs are made",
+                    _ => ": it acts when `prover=native` makes whole proofs",
+                };
+                Err(format!("`--variant {stage}={name}` has no effect in this command{hint}"))
+            }
+        }
     }
+}
+
+/// Every combination of the names that `flags` list, the first names first, with a label that
+/// tells it from the others.
+///
+/// # Errors
+/// A message for the person when a stage is chosen twice or a variant has no effect.
+pub fn arms(job: Job, flags: &[VariantFlag]) -> Result<Vec<(String, Variants)>, String> {
+    let twice = |(position, flag): (usize, &VariantFlag)| {
+        flags[..position].iter().any(|earlier| earlier.stage == flag.stage)
+    };
+    if let Some((_, flag)) = flags.iter().enumerate().find(|&flag| twice(flag)) {
+        return Err(format!("stage `{}` is chosen twice by --variant", STAGES[flag.stage].name));
+    }
+    let mut combinations: Vec<Vec<(usize, &str)>> = vec![Vec::new()];
+    for flag in flags {
+        let longer = |combination: &Vec<_>, name| {
+            combination.iter().copied().chain([(flag.stage, name)]).collect()
+        };
+        combinations = combinations
+            .iter()
+            .flat_map(|combination| {
+                flag.names.iter().map(|name| longer(combination, name.as_str()))
+            })
+            .collect();
+    }
+    let arm = |combination: Vec<(usize, &str)>| {
+        let label: Vec<String> = combination
+            .iter()
+            .map(|&(stage, name)| format!("{}={name}", STAGES[stage].name))
+            .collect();
+        let label = if label.is_empty() { "default".to_owned() } else { label.join(" ") };
+        Ok((label, Variants::choose(job, &combination)?))
+    };
+    combinations.into_iter().map(arm).collect()
+}
+
+/// One `STAGE=NAME[,NAME...]` as typed, known to exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantFlag {
+    /// Place in [`STAGES`].
+    stage: usize,
+    names: Vec<String>,
 }
 
 impl FromStr for VariantFlag {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = STAGES.iter().find_map(|stage| {
-            let name = text.strip_prefix(stage.name)?.strip_prefix('=')?;
-            let variant = stage.variants.iter().find(|variant| **variant == name)?;
-            Some(Self { stage: stage.name, name: variant })
+        let flag = text.split_once('=').and_then(|(stage, names)| {
+            let stage = STAGES.iter().position(|known| known.name == stage)?;
+            let names: Vec<String> = names.split(',').map(str::to_owned).collect();
+            let mut scratch = Variants::default();
+            let known = names.iter().all(|name| (STAGES[stage].set)(&mut scratch, name));
+            known.then_some(Self { stage, names })
         });
-        known.ok_or_else(|| {
+        flag.ok_or_else(|| {
             let list: Vec<String> = STAGES
                 .iter()
-                .map(|stage| format!("{}={}", stage.name, stage.variants.join("|")))
+                .map(|stage| format!("{}={}", stage.name, stage.names.join("|")))
                 .collect();
             format!("no variant `{text}`; there are: {}", list.join(", "))
         })
@@ -93,7 +313,7 @@ impl FromStr for VariantFlag {
 
 impl fmt::Display for VariantFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.stage, self.name)
+        write!(f, "{}={}", STAGES[self.stage].name, self.names.join(","))
     }
 }
 
@@ -101,27 +321,82 @@ impl fmt::Display for VariantFlag {
 mod tests {
     use super::*;
 
+    fn flags(texts: &[&str]) -> Vec<VariantFlag> {
+        texts.iter().map(|text| text.parse().expect(text)).collect()
+    }
+
     #[test]
     fn every_listed_variant_can_be_chosen_and_the_first_is_the_default() {
-        let defaults = Variants::default().names();
-        assert_eq!(defaults.len(), STAGES.len());
-        for (stage, default) in STAGES.iter().zip(defaults) {
-            assert_eq!((stage.name, stage.variants[0]), default);
-            for name in stage.variants {
-                let flag: VariantFlag = format!("{}={name}", stage.name).parse().expect("listed");
-                let chosen = Variants::resolve(&[flag]).expect("one flag").names();
-                assert!(chosen.contains(&(stage.name, name)), "{flag}");
+        for stage in STAGES {
+            assert_eq!((stage.get)(&Variants::default()), stage.names[0], "{}", stage.name);
+            for name in stage.names {
+                let name = if *name == "N" { "17" } else { name };
+                let flag = format!("{}={name}", stage.name);
+                let mut chosen = flags(&[&flag]);
+                if ["lc", "presize"].contains(&stage.name) {
+                    chosen.extend(flags(&["synth=classic"]));
+                }
+                if flag == "synth=classic" {
+                    chosen.extend(flags(&["prover=native"]));
+                }
+                let variants = Variants::resolve(Job::Prove, &chosen).expect(&flag);
+                assert_eq!((stage.get)(&variants), name, "{flag}");
             }
         }
     }
 
     #[test]
-    fn faults_list_what_there_is() {
-        for text in ["prover", "prover=", "prover=magic", "colour=red", "=bellperson"] {
-            let message = text.parse::<VariantFlag>().expect_err(text);
-            assert!(message.contains("prover=bellperson"), "{message}");
+    fn a_general_window_yields_to_a_particular_one_in_any_order() {
+        for order in [["window=12", "window.h=15"], ["window.h=15", "window=12"]] {
+            let names = Variants::resolve(Job::Prove, &flags(&order)).expect("good");
+            let names = names.names(Job::Prove);
+            assert!(names.contains(&("window.h", "15".to_owned())), "{names:?}");
+            assert!(names.contains(&("window.tail", "12".to_owned())), "{names:?}");
         }
-        let flag = "prover=bellperson".parse().expect("listed");
-        assert!(Variants::resolve(&[flag, flag]).expect_err("twice").contains("twice"));
+    }
+
+    #[test]
+    fn unknown_names_list_what_there_is() {
+        for text in
+            ["prover", "prover=", "prover=magic", "colour=red", "=native", "lc=vec,", "window=1"]
+        {
+            let message = text.parse::<VariantFlag>().expect_err(text);
+            assert!(message.contains("prover=native|bellperson"), "{message}");
+        }
+    }
+
+    #[test]
+    fn choices_without_effect_are_refused() {
+        for (job, texts, part) in [
+            (Job::Prove, &["prover=native", "prover=native"][..], "twice"),
+            (Job::Prove, &["lc=vec"], "synth=classic"),
+            (Job::Prove, &["lc=vec,smallvec1", "synth=classic"], "only `bench`"),
+            (Job::Prove, &["prover=bellperson", "bits=each"], "prover=native"),
+            (Job::Prove, &["prover=bellperson", "synth=classic"], "synth=reference"),
+            (Job::Synth, &["g2=serial"], "prover=native"),
+            (Job::Synth, &["synth=compact", "lc=vec"], "synth=classic"),
+            (Job::Other, &["prover=native"], "no effect"),
+        ] {
+            let message = Variants::resolve(job, &flags(texts)).expect_err(part);
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn lists_make_arms_in_the_order_typed() {
+        let flags = flags(&["lc=vec,smallvec1", "presize=off,on"]);
+        let arms = arms(Job::Synth, &flags).expect("good");
+        let labels: Vec<&str> = arms.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!(
+            labels,
+            [
+                "lc=vec presize=off",
+                "lc=vec presize=on",
+                "lc=smallvec1 presize=off",
+                "lc=smallvec1 presize=on"
+            ]
+        );
+        assert!(arms.iter().all(|(_, variants)| variants.synth == SynthVariant::Classic));
+        assert_eq!(arms[3].1.lc, LcVariant::SmallVec1);
     }
 }

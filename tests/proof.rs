@@ -115,6 +115,21 @@ fn proofs_go_through_pipes_as_bytes_and_as_text() {
 }
 
 #[test]
+fn a_non_interactive_sector_gives_13_proofs() {
+    let folder = folder();
+    fs::write(folder.path().join("in.json"), fixture("c1-2KiB-ni.json")).expect("ours");
+    let run = run_alone(prove(folder.path(), &["in.json", "out.proof"]));
+    assert_eq!(run.code, 0, "{run:#?}");
+    assert!(run.stderr.contains("aggregate"), "the table says what they are: {run:#?}");
+    let proof = fs::read(folder.path().join("out.proof")).expect("exit code 0");
+    assert_eq!(proof.len(), 13 * 192);
+    let sector = Sector::fixture("c1-2KiB-ni.json").expect("a fixture");
+    let vk = insecure_2kib().join(vk_name_2kib());
+    assert!(compound_verify(&sector, &vk, &proof).expect("upstream decides"));
+    check_prove_accepts(folder.path(), "c1-2KiB-ni.json", "out.proof");
+}
+
+#[test]
 fn proofs_by_upstream_verify() {
     let params = root().join("testdata/upstream");
     let words = |name: &str, proof: &str| {
@@ -165,8 +180,14 @@ fn a_false_witness_is_proved_twice_and_refused() {
     for part in ["partition 0", "challenge 1", "comm_r_last"] {
         assert!(run.error().contains(part), "expected `{part}` in {run:#?}");
     }
+    // Our own synthesis checks what the circuit enforces.
+    let run = run_alone(prove(folder.path(), &["in.json", "out.proof"]));
+    assert_eq!(run.code, 3, "{run:#?}");
+    for part in ["partition 0", "challenge 1", "comm_r_last"] {
+        assert!(run.error().contains(part), "expected `{part}` in {run:#?}");
+    }
     // The reference circuit synthesizes a false witness without a word; verification finds it.
-    let words = ["--variant", "prover=bellperson", "in.json", "out.proof"];
+    let words = ["--variant", "synth=reference", "in.json", "out.proof"];
     let run = run_alone(prove(folder.path(), &words));
     assert_eq!(run.code, 8, "{run:#?}");
     assert!(run.error().contains("partition"), "{run:#?}");

@@ -28,16 +28,17 @@ impl Variable for Index {
 }
 
 /// Whether the large arrays get their size before they are filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presize {
     /// They grow as bellperson's do.
+    #[default]
     Off,
     /// They are allocated once, at the circuit's known size.
     On,
 }
 
 /// Everything that synthesis gives to a prover.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Synthesis {
     /// a = A·z, one per row, the rows appended for inputs last.
     pub a: Vec<Fr>,

@@ -10,6 +10,7 @@ use super::Session;
 use super::params::Entry;
 use crate::memory::{Budget, Bytes, CgroupMemory};
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
+use crate::variant::Job;
 use crate::{build, device, groth16, params, sys};
 
 pub(super) fn run(session: &Session, size: Option<SectorSize>) -> Result<()> {
@@ -100,7 +101,7 @@ impl SectorInfo {
         let variants = session.settings.variants;
         let numbers = size.circuit();
         let proof = |version| RegisteredProof { size, version };
-        let proof_memory_bytes = groth16::memory_bytes(variants.prover, size);
+        let proof_memory_bytes = groth16::memory_bytes(variants, proof(ProofVersion::V1_1));
         Self {
             sector_size: size.to_string(),
             layers: size.layers(),
@@ -116,7 +117,7 @@ impl SectorInfo {
             proof_bytes: proof(ProofVersion::V1_1).proof_bytes(),
             parameter_file_bytes: params::layout::Layout::of(size).bytes(),
             variants: variants
-                .names()
+                .names(Job::Prove)
                 .iter()
                 .map(|(stage, name)| format!("{stage}={name}"))
                 .collect(),
@@ -186,12 +187,14 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
     use crate::settings::Settings;
+    use crate::variant::Variants;
 
     #[test]
     fn a_size_is_described_with_what_its_proof_needs() {
         let words = ["prove", "info", "--quiet", "--params", "no/folder", "--ram", "1GiB"];
         let cli = Cli::parse_words(words).expect("a good command line");
-        let settings = Settings::resolve(&cli.shared, &|_| None).expect("good settings");
+        let settings =
+            Settings::resolve(&cli.shared, Variants::default(), &|_| None).expect("good settings");
         let session = Session::start(settings, Instant::now()).expect("nothing to open");
         let info = Info::gather(&session, Some(SectorSize::GiB32));
         let text = info.to_string();

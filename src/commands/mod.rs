@@ -2,6 +2,7 @@
 //!
 //! [`main`] is the whole program but for the process: words in, exit code out.
 
+mod bench;
 mod info;
 mod params;
 mod prove;
@@ -20,6 +21,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 
+use crate::bench::sample::Meter;
 use crate::cli::{Cli, Command, is_dash};
 use crate::exit::{Code, code_of, render};
 use crate::monitor::Monitor;
@@ -42,7 +44,8 @@ pub fn main(words: impl IntoIterator<Item = OsString>, started: Instant) -> Code
             return if error.use_stderr() { Code::Usage } else { Code::Done };
         }
     };
-    let settings = match Settings::resolve(&cli.shared, &|name| std::env::var_os(name)) {
+    let variants = cli.variants().expect("parsing checked them");
+    let settings = match Settings::resolve(&cli.shared, variants, &|name| std::env::var_os(name)) {
         Ok(settings) => settings,
         Err(error) => return fail(&error.into()),
     };
@@ -71,6 +74,8 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         _ => {}
     }
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
+    // Before the threads whose work it counts.
+    let mut meter = Meter::new();
     rayon::ThreadPoolBuilder::new()
         .num_threads(settings.threads.unwrap_or(0))
         .build_global()
@@ -80,6 +85,9 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         (Some(Command::Verify { c1, proof }), ..) => verify::run(&session, c1, proof),
         (Some(Command::Params(command)), ..) => params::run(&session, command),
         (Some(Command::Sample(args)), ..) => sample::run(&session, args),
+        (Some(Command::Bench(command)), ..) => {
+            bench::run(&session, command, &cli.shared.variants, &mut meter)
+        }
         (Some(Command::Info { sector_size }), ..) => info::run(&session, *sector_size),
         (None, Some(c1), Some(out)) => prove::run(&session, c1, out),
         _ => unreachable!("clap requires C1 and OUT where there is no command"),

@@ -1,20 +1,19 @@
 //! The main job: C1 in, verified proof out.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Result;
 use sha2::{Digest, Sha256};
 
 use super::{Session, parameters_info, shown};
 use crate::c1::{self, IdSource, Ids};
-use crate::groth16::Prover;
 use crate::groth16::verify::Verifier;
 use crate::memory::Budget;
 use crate::output::Output;
 use crate::params::{self, Parameters};
 use crate::progress::Phase;
 use crate::sector::{PROOF_BYTES, SectorSize};
+use crate::variant::Job;
 use crate::{device, groth16, temporary};
 
 pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
@@ -27,9 +26,10 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     progress.note(&format!("{}: {shape}; {proof}, {}", shown(c1), describe(&ids)));
 
     device::choose(settings.device, proof.size, settings.gpu_forbidden)?;
-    let needed_bytes = groth16::memory_bytes(settings.variants.prover, proof.size);
+    let needed_bytes = groth16::memory_bytes(settings.variants, proof);
     Budget::detect(settings.ram_bytes).check(needed_bytes)?;
-    let Opened { parameters, warm_fraction, prover, verifier } = open(session, proof.size)?;
+    let Opened { parameters, warm_fraction, verifier } = open(session, proof.size)?;
+    let prover = groth16::prover(settings.variants, &parameters, proof.size, progress)?;
 
     let proofs = groth16::prove::prove(&sector, &*prover, &verifier, progress)?;
     let bytes = groth16::proof::encode(proof, &proofs);
@@ -39,7 +39,7 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     progress.run(Phase::new("write"), text.len() as u64, |_| output.write(&text))?;
 
     let mut report = session.report("prove").with_proof(proof);
-    report.variants = settings.variants.names().into_iter().collect();
+    report.variants = settings.variants.names(Job::Prove).into_iter().collect();
     let security = parameters.security();
     report.parameters = Some(parameters_info(parameters.path(), security, warm_fraction));
     report.proof_bytes = Some(bytes.len());
@@ -48,23 +48,21 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
 }
 
 /// Everything that comes from the parameters.
-struct Opened {
-    parameters: Arc<Parameters>,
+pub(super) struct Opened {
+    pub(super) parameters: Parameters,
     /// Which part of the file was in memory before it was used.
     warm_fraction: Option<f64>,
-    prover: Box<dyn Prover>,
-    verifier: Verifier,
+    pub(super) verifier: Verifier,
 }
 
-fn open(session: &Session, size: SectorSize) -> Result<Opened> {
+pub(super) fn open(session: &Session, size: SectorSize) -> Result<Opened> {
     let (settings, progress) = (&session.settings, session.progress());
     let opened = progress.run(Phase::new("open-parameters"), 0, |_| {
-        let parameters = Arc::new(Parameters::open(&settings.params, size)?);
+        let parameters = Parameters::open(&settings.params, size)?;
         // Where the kernel does not say, the table leaves it out.
         let warm_fraction = parameters.warm_fraction().ok();
-        let prover = groth16::prover(settings.variants.prover, &parameters)?;
         let verifier = Verifier::new(parameters.vk());
-        anyhow::Ok(Opened { parameters, warm_fraction, prover, verifier })
+        anyhow::Ok(Opened { parameters, warm_fraction, verifier })
     })?;
     if settings.verify_params_digest {
         params::check::require_production(&opened.parameters, progress)?;

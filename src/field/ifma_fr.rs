@@ -5,6 +5,10 @@
 //! and 2^260 > 35 r, which leaves room for fourteen butterfly stages without a reduction:
 //! a stage adds at most 2 r, and the product of a value below 30.3 r with a factor below 1.1 r is
 //! below r + 33.4 r / 35 < 2 r < 2^256.
+#![expect(
+    clippy::needless_range_loop,
+    reason = "closures of iterator adaptors do not inherit the target features"
+)]
 #![expect(unsafe_code, reason = "AVX-512 intrinsics, reached only with a detected token")]
 
 use std::arch::x86_64::*;

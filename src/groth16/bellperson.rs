@@ -1,4 +1,5 @@
-//! `prover=bellperson`: the reference circuit, proved by bellperson 0.27 on the CPU.
+//! `prover=bellperson`: bellperson 0.27 on the CPU, on the reference circuit (`synth=reference`) or
+//! fed from our assignment.
 //!
 //! One partition at a time, each with all cores: bellperson keeps 32 bytes a variable and row.
 
@@ -11,33 +12,80 @@ use bellperson::{Circuit, ConstraintSystem, SynthesisError};
 use blstrs::{Bls12, Scalar as Fr};
 use storage_proofs_core::merkle::MerkleTreeTrait;
 
+use super::synthesis::Synthesizer;
 use super::{Blinding, Proof, ProveError, Prover};
 use crate::c1::Sector;
 use crate::params::layout::{Counts, Query};
 use crate::progress::{Device, Phase, PhaseId, Progress};
+use crate::r1cs::{Matrices, Replay};
 use crate::reference;
 use crate::sector::SectorSize;
+use crate::variant::{SynthVariant, Variants};
 use crate::with_tree;
 
 /// bellperson's prover with a mapped parameter file.
 pub struct Bellperson {
     params: MappedParameters<Bls12>,
+    /// Feeds it from our assignment; without, it gets the reference circuit.
+    synthesizer: Option<Synthesizer>,
 }
 
 impl Bellperson {
-    /// Maps `params`, whose length and counts the caller has checked.
+    /// Maps `params`, the checked parameters of `size`.
     ///
     /// # Errors
     /// When the file cannot be mapped.
-    pub fn new(params: &Path) -> Result<Self, ProveError> {
+    pub fn new(
+        params: &Path,
+        size: SectorSize,
+        variants: Variants,
+        progress: &dyn Progress,
+    ) -> Result<Self, ProveError> {
         // Points are decoded unchecked: the caller's checks stand for the file.
         let mapped = Parameters::<Bls12>::build_mapped_parameters(params.to_owned(), false);
         let params =
             mapped.map_err(|source| ProveError::Map { path: params.to_owned(), source })?;
-        Ok(Self { params })
+        let synthesizer = match variants.synth {
+            SynthVariant::Reference => None,
+            // bellperson evaluates C, which our own prover does not need.
+            _ => Some(Synthesizer::new(size, Matrices::Abc, variants, progress)),
+        };
+        Ok(Self { params, synthesizer })
     }
 
-    fn prove_partition<Tree: 'static + MerkleTreeTrait>(
+    /// Proves a partition from our assignment, replayed.
+    fn prove_ours(
+        &self,
+        synthesizer: &Synthesizer,
+        sector: &Sector,
+        partition: usize,
+        blinding: Blinding,
+        progress: &dyn Progress,
+    ) -> Result<Proof, ProveError> {
+        let synthesized = synthesizer.synthesize(sector, partition..partition + 1, progress)?;
+        let circuit = Replay::new(synthesizer.template(), &synthesized[0].witness);
+        let phases = Phases { progress, partition, running: Mutex::new(None) };
+        self.prove_circuit(circuit, phases, blinding)
+    }
+
+    /// Synthesizes `circuit` into bellperson's own form and proves it, timed apart.
+    fn prove_circuit(
+        &self,
+        circuit: impl Circuit<Fr> + Send,
+        phases: Phases<'_>,
+        blinding: Blinding,
+    ) -> Result<Proof, ProveError> {
+        if !phases.is_running() {
+            phases.enter("synthesis");
+        }
+        let timed = Timed { circuit, phases: &phases };
+        let proof = create_proof(timed, &self.params, blinding.r, blinding.s);
+        phases.leave();
+        let partition = phases.partition;
+        proof.map_err(|source| ProveError::Synthesis { partition, source })
+    }
+
+    fn prove_reference<Tree: 'static + MerkleTreeTrait>(
         &self,
         sector: &Sector,
         partition: usize,
@@ -48,10 +96,7 @@ impl Bellperson {
         phases.enter("synthesis");
         let circuit = reference::circuit::<Tree>(sector, partition)
             .map_err(|source| ProveError::Circuit { partition, source })?;
-        let timed = Timed { circuit, phases: &phases };
-        let proof = create_proof(timed, &self.params, blinding.r, blinding.s);
-        phases.leave();
-        proof.map_err(|source| ProveError::Synthesis { partition, source })
+        self.prove_circuit(circuit, phases, blinding)
     }
 }
 
@@ -67,14 +112,15 @@ impl Prover for Bellperson {
         let size = sector.registered_proof.size;
         partitions
             .zip(blindings)
-            .map(|(partition, &blinding)| {
-                with_tree!(size, prove_with(self, sector, partition, blinding, progress))
+            .map(|(partition, &blinding)| match &self.synthesizer {
+                Some(ours) => self.prove_ours(ours, sector, partition, blinding, progress),
+                None => with_tree!(size, prove_with(self, sector, partition, blinding, progress)),
             })
             .collect()
     }
 }
 
-/// [`Bellperson::prove_partition`] in the form that [`with_tree`] calls.
+/// [`Bellperson::prove_reference`] in the form that [`with_tree`] calls.
 fn prove_with<Tree: 'static + MerkleTreeTrait>(
     prover: &Bellperson,
     sector: &Sector,
@@ -82,7 +128,7 @@ fn prove_with<Tree: 'static + MerkleTreeTrait>(
     blinding: Blinding,
     progress: &dyn Progress,
 ) -> Result<Proof, ProveError> {
-    prover.prove_partition::<Tree>(sector, partition, blinding, progress)
+    prover.prove_reference::<Tree>(sector, partition, blinding, progress)
 }
 
 /// Peak host memory: one partition while its last sums run, when bellperson holds the points of
@@ -114,6 +160,10 @@ impl Phases<'_> {
         self.leave();
         let id = self.progress.start(Phase::new(name).partition(self.partition));
         *self.running.lock().expect("nothing panics while it is held") = Some(id);
+    }
+
+    fn is_running(&self) -> bool {
+        self.running.lock().expect("nothing panics while it is held").is_some()
     }
 
     fn leave(&self) {

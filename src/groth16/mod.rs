@@ -8,17 +8,18 @@
 //! [`prove`] is the only orchestrator; a [`Prover`] turns a group of partitions into proofs.
 
 pub mod bellperson;
+pub mod cpu;
 pub mod native;
 #[cfg(test)]
 mod native_tests;
 pub mod proof;
 pub mod prove;
 pub mod quotient;
+pub mod synthesis;
 pub mod verify;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use ::bellperson::SynthesisError;
 use blstrs::Scalar as Fr;
@@ -27,10 +28,14 @@ use rand::rngs::OsRng;
 use thiserror::Error;
 
 use crate::c1::Sector;
+use crate::msm::BasesError;
 use crate::params::Parameters;
 use crate::progress::Progress;
-use crate::sector::SectorSize;
-use crate::variant::ProverVariant;
+use crate::r1cs::NotABit;
+use crate::sector::{RegisteredProof, SectorSize};
+use crate::variant::{ProverVariant, Variants};
+use crate::witness::WitnessError;
+use native::NativeError;
 
 pub use proof::Proof;
 
@@ -53,23 +58,29 @@ pub trait Prover {
     ) -> Result<Vec<Proof>, ProveError>;
 }
 
-/// The prover that a variant names, with parameters of the sector's size.
+/// The prover that `variants` name, for the checked parameters of `size`.
 ///
 /// # Errors
-/// When bellperson cannot map the file.
-pub fn prover(
-    variant: ProverVariant,
-    parameters: &Arc<Parameters>,
-) -> Result<Box<dyn Prover>, ProveError> {
-    match variant {
-        ProverVariant::Bellperson => Ok(Box::new(bellperson::Bellperson::new(parameters.path())?)),
-    }
+/// When the file cannot be mapped.
+pub fn prover<'p>(
+    variants: Variants,
+    parameters: &'p Parameters,
+    size: SectorSize,
+    progress: &dyn Progress,
+) -> Result<Box<dyn Prover + 'p>, ProveError> {
+    Ok(match variants.prover {
+        ProverVariant::Native => Box::new(cpu::Cpu::new(parameters, size, variants, progress)),
+        ProverVariant::Bellperson => {
+            Box::new(bellperson::Bellperson::new(parameters.path(), size, variants, progress)?)
+        }
+    })
 }
 
-/// Host memory that proving a sector of `size` takes at the peak, in bytes, known before any work.
-pub fn memory_bytes(variant: ProverVariant, size: SectorSize) -> u64 {
-    match variant {
-        ProverVariant::Bellperson => bellperson::memory_bytes(size),
+/// Host memory that proving takes at the peak, in bytes, known before any work.
+pub fn memory_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
+    match variants.prover {
+        ProverVariant::Native => cpu::memory_bytes(variants, proof),
+        ProverVariant::Bellperson => bellperson::memory_bytes(proof.size),
     }
 }
 
@@ -100,6 +111,23 @@ pub enum ProveError {
         /// What the reference says.
         source: anyhow::Error,
     },
+    /// The sector does not satisfy the circuit.
+    #[error(transparent)]
+    Witness(#[from] WitnessError),
+    /// Synthesis and template disagree: a fault of ours.
+    #[error("cannot pack the assignment of partition {partition}")]
+    NotABit {
+        /// The partition.
+        partition: usize,
+        /// The variable.
+        source: NotABit,
+    },
+    /// The parameter file's arrays are no arrays of points.
+    #[error("cannot read the points of the parameter file")]
+    Bases(#[from] BasesError),
+    /// The native prover gives up.
+    #[error(transparent)]
+    Native(#[from] NativeError),
     /// bellperson gives up.
     #[error("cannot prove partition {partition}")]
     Synthesis {

@@ -229,7 +229,7 @@ impl Native<'_> {
         let CircuitTerms { l: l_terms, a: a_terms, b: b_terms } = self.terms;
         let in_g1 = || {
             let bytes = 96 * (l.len() + a.len() + b_g1.len()) as u64;
-            progress.run(Phase::new("sums in g1"), bytes, |_| {
+            progress.run(Phase::new("sums-g1"), bytes, |_| {
                 Ok([
                     self.query_sums(l, l_terms, partitions).map_err(in_query("l"))?,
                     self.query_sums(a, a_terms, partitions).map_err(in_query("a"))?,
@@ -238,7 +238,7 @@ impl Native<'_> {
             })
         };
         let in_g2 = || {
-            progress.run(Phase::new("sums in g2"), 192 * b_g2.len() as u64, |_| {
+            progress.run(Phase::new("sums-g2"), 192 * b_g2.len() as u64, |_| {
                 self.query_sums(b_g2, b_terms, partitions).map_err(in_query("b_g2"))
             })
         };

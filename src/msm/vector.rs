@@ -484,7 +484,7 @@ fn lanes<'a, R>(points: &'a [Point<R>], left: &[u32]) -> ([&'a Point<R>; 8], [&'
 
 /// Their x's.
 #[inline(always)]
-fn xs<'a, R>(points: [&'a Point<R>; 8]) -> [&'a R; 8] {
+fn xs<R>(points: [&Point<R>; 8]) -> [&R; 8] {
     let mut xs = [&points[0].x; 8];
     for lane in 1..8 {
         xs[lane] = &points[lane].x;
@@ -494,7 +494,7 @@ fn xs<'a, R>(points: [&'a Point<R>; 8]) -> [&'a R; 8] {
 
 /// Their y's.
 #[inline(always)]
-fn ys<'a, R>(points: [&'a Point<R>; 8]) -> [&'a R; 8] {
+fn ys<R>(points: [&Point<R>; 8]) -> [&R; 8] {
     let mut ys = [&points[0].y; 8];
     for lane in 1..8 {
         ys[lane] = &points[lane].y;
@@ -504,7 +504,7 @@ fn ys<'a, R>(points: [&'a Point<R>; 8]) -> [&'a R; 8] {
 
 /// Component `part` of eight elements of Fp2.
 #[inline(always)]
-fn parts<'a>(rows: [&'a [Row; 2]; 8], part: usize) -> [&'a Row; 8] {
+fn parts(rows: [&[Row; 2]; 8], part: usize) -> [&Row; 8] {
     let mut parts = [&rows[0][part]; 8];
     for lane in 1..8 {
         parts[lane] = &rows[lane][part];

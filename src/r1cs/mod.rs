@@ -18,7 +18,7 @@ mod template;
 pub use column::{Column, Kind};
 pub use density::{BitSet, Density};
 pub use evaluate::Evaluator;
-pub use expand::{Assignment, expand};
+pub use expand::{Assignment, NotABit, compact, expand};
 pub use matrix::Matrix;
 pub use order::{AuxOrder, Form, Run};
 pub use query::{Query, QueryMap, QueryPart, QueryRun};

@@ -4,10 +4,12 @@
 //! its circuit and vanilla verification are the oracles of ours. The reference is generic over
 //! the replica tree's shape; [`with_tree`] picks the type for a sector size.
 
+mod evaluate;
 mod openings;
 mod statement;
 mod vanilla;
 
+pub use evaluate::evaluate;
 pub use openings::{Opening, OpeningInputs, Parents, openings, parents};
 pub use statement::{circuit, public_inputs};
 pub use vanilla::vanilla_proofs;

@@ -1,0 +1,250 @@
+//! `bench`: which work each measurement does, for [`crate::bench::compare`].
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use bellperson::domain::EvaluationDomain;
+use blstrs::{G1Affine, G1Projective, Scalar as Fr};
+use ec_gpu_gen::multiexp_cpu::{FullDensity, multiexp_cpu};
+use ec_gpu_gen::threadpool::Worker;
+use ff::{Field, PrimeField};
+use group::{Curve, Group};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::{Session, prove};
+use crate::bench::sample::Meter;
+use crate::bench::{Arm, Plan, Work, compare};
+use crate::c1::Sector;
+use crate::cli::{BenchCommand, Repeat};
+use crate::groth16;
+use crate::groth16::quotient::quotient;
+use crate::groth16::synthesis::{compact_assignments, row_by_row};
+use crate::memory::Budget;
+use crate::msm::{Arithmetic, Bases, G1};
+use crate::ntt::Evals;
+use crate::ntt::cpu::Domain;
+use crate::progress::Silent;
+use crate::r1cs::{Evaluator, Matrices, Template};
+use crate::settings::{SettingsError, Verbosity};
+use crate::variant::{Job, ProverVariant, SynthVariant, VariantFlag, Variants, arms};
+
+/// Rows that the streamed evaluation holds at a time: 2 x 32 MiB.
+const BLOCK_ROWS: usize = 1 << 20;
+/// The seed of every random input, so that arms and runs do the same work.
+const SEED: u64 = 1;
+
+pub(super) fn run(
+    session: &Session,
+    command: &BenchCommand,
+    flags: &[VariantFlag],
+    meter: &mut Meter,
+) -> Result<()> {
+    let bench = Bench { session, job: command.job(), flags, meter };
+    match *command {
+        BenchCommand::Synth { ref c1, partition, repeat } => bench.synth(c1, partition, repeat),
+        BenchCommand::Rows { ref c1, partition, repeat } => bench.rows(c1, partition, repeat),
+        BenchCommand::Ntt { log_n, repeat } => bench.ntt(log_n, repeat),
+        BenchCommand::Msm { log_n, repeat } => bench.msm(log_n, repeat),
+        BenchCommand::Prove { ref c1, repeat } => bench.prove(c1, repeat),
+    }
+}
+
+struct Bench<'b> {
+    session: &'b Session,
+    job: Job,
+    flags: &'b [VariantFlag],
+    meter: &'b mut Meter,
+}
+
+impl Bench<'_> {
+    /// One partition, each result dropped before the next is made.
+    fn synth(self, c1: &Path, partition: usize, repeat: Repeat) -> Result<()> {
+        let arms = self.arms(&[]);
+        let sector = self.sector(c1, partition)?;
+        let size = sector.registered_proof.size;
+        let template = arms
+            .iter()
+            .any(|arm| arm.variants.synth == SynthVariant::Compact)
+            .then(|| Template::record(size, Matrices::Ab));
+        let items = size.circuit().constraints + size.inputs() as u64;
+        self.compare("synth", "rows", &arms, repeat, |&variants| {
+            match &template {
+                Some(template) if variants.synth == SynthVariant::Compact => {
+                    let witnesses = compact_assignments(&sector, partition..partition + 1)?;
+                    stream_rows(&Evaluator::new(template, &witnesses[0]));
+                }
+                _ => drop(row_by_row(&sector, partition, variants)?),
+            }
+            Ok(Work { items, ms: None })
+        })
+    }
+
+    /// a and b of one partition, in blocks.
+    fn rows(self, c1: &Path, partition: usize, repeat: Repeat) -> Result<()> {
+        let arms = self.arms(&[]);
+        let sector = self.sector(c1, partition)?;
+        let template = Template::record(sector.registered_proof.size, Matrices::Ab);
+        let witnesses = compact_assignments(&sector, partition..partition + 1)?;
+        let evaluator = Evaluator::new(&template, &witnesses[0]);
+        self.compare("rows", "rows", &arms, repeat, |_| {
+            stream_rows(&evaluator);
+            Ok(Work { items: evaluator.rows() as u64, ms: None })
+        })
+    }
+
+    /// The quotient of random a and b: six transforms of ours, seven of bellperson's.
+    fn ntt(self, log_n: u32, repeat: Repeat) -> Result<()> {
+        let arms = self.arms(&both_provers());
+        let n = 1_usize << log_n;
+        let [a, b] = [0, 1].map(|stream| random_scalars(n, stream));
+        let domain = Domain::new(Arithmetic::detect(), log_n);
+        let worker = Worker::new();
+        // Each domain point takes part in one butterfly of each of log_n stages, halved.
+        let items = 6 * n as u64 * u64::from(log_n) / 2;
+        self.compare("ntt", "butterflies", &arms, repeat, |variants| {
+            match variants.prover {
+                ProverVariant::Native => {
+                    drop(quotient(&domain, Evals(a.clone()), Evals(b.clone())));
+                }
+                ProverVariant::Bellperson => bellperson_quotient(&a, &b, &worker)?,
+            }
+            Ok(Work { items, ms: None })
+        })
+    }
+
+    /// Distinct points, uniform scalars.
+    fn msm(self, log_n: u32, repeat: Repeat) -> Result<()> {
+        let arms = self.arms(&both_provers());
+        let n = 1_usize << log_n;
+        let scalars = random_scalars(n, 0);
+        let points = distinct_points(n);
+        let bytes: Vec<u8> = points.par_iter().flat_map_iter(G1Affine::to_uncompressed).collect();
+        let bases = Bases::<G1>::new(&bytes)?;
+        let representations: std::sync::Arc<Vec<_>> =
+            std::sync::Arc::new(scalars.iter().map(PrimeField::to_repr).collect());
+        let points = std::sync::Arc::new(points);
+        let worker = Worker::new();
+        let arithmetic = Arithmetic::detect();
+        self.compare("msm", "points", &arms, repeat, |variants| {
+            match variants.prover {
+                ProverVariant::Native => {
+                    arithmetic.dense_sum(bases, &scalars, variants.window_h)?;
+                }
+                ProverVariant::Bellperson => {
+                    let (points, scalars) = (points.clone(), representations.clone());
+                    multiexp_cpu::<_, _, G1Affine, _>(&worker, (points, 0), FullDensity, scalars)
+                        .wait()
+                        .context("sum with ec-gpu-gen")?;
+                }
+            }
+            Ok(Work { items: n as u64, ms: None })
+        })
+    }
+
+    /// Whole proofs; a false one ends the comparison.
+    fn prove(self, c1: &Path, repeat: Repeat) -> Result<()> {
+        let arms = self.arms(&[]);
+        let sector = self.sector(c1, 0)?;
+        let proof = sector.registered_proof;
+        let needed_bytes = arms.iter().map(|arm| groth16::memory_bytes(arm.variants, proof)).max();
+        Budget::detect(self.session.settings.ram_bytes).check(needed_bytes.unwrap_or(0))?;
+        let opened = prove::open(self.session, proof.size)?;
+        self.compare("prove", "proofs", &arms, repeat, |&variants| {
+            let prover = groth16::prover(variants, &opened.parameters, proof.size, &Silent)?;
+            groth16::prove::prove(&sector, &*prover, &opened.verifier, &Silent)?;
+            Ok(Work { items: proof.partitions() as u64, ms: None })
+        })
+    }
+
+    /// The arms that the flags make; without flags, those that `unless_given` makes.
+    fn arms(&self, unless_given: &[VariantFlag]) -> Vec<Arm<Variants>> {
+        let flags = if self.flags.is_empty() { unless_given } else { self.flags };
+        let arms = arms(self.job, flags).expect("parsing checked them");
+        arms.into_iter().map(|(label, variants)| Arm { label, variants }).collect()
+    }
+
+    /// A sector that has the partition.
+    fn sector(&self, c1: &Path, partition: usize) -> Result<Sector> {
+        let sector = self.session.read_c1(c1)?.sector;
+        let last = sector.registered_proof.partitions() - 1;
+        if partition > last {
+            bail!(SettingsError::Partition { last, got: partition });
+        }
+        Ok(sector)
+    }
+
+    fn compare(
+        self,
+        what: &'static str,
+        unit: &'static str,
+        arms: &[Arm<Variants>],
+        repeat: Repeat,
+        body: impl FnMut(&Variants) -> Result<Work>,
+    ) -> Result<()> {
+        let plan = Plan { warm_up: !repeat.no_warm_up, iterations: repeat.iterations };
+        let progress = self.session.progress();
+        let tell = |label: &str, iteration| match iteration {
+            0 => progress.note(&format!("warm-up of {label}")),
+            _ => progress.note(&format!("run {iteration} of {label}")),
+        };
+        let comparison = compare(what, unit, arms, plan, self.meter, tell, body)?;
+        self.session.console.close();
+        if self.session.settings.verbosity != Verbosity::Quiet {
+            self.session.console.print(&comparison.to_string());
+        }
+        self.session.write_json(&comparison.to_json())
+    }
+}
+
+fn both_provers() -> [VariantFlag; 1] {
+    ["prover=native,bellperson".parse().expect("both are listed")]
+}
+
+fn random_scalars(count: usize, stream: u64) -> Vec<Fr> {
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    rng.set_stream(stream);
+    (0..count).map(|_| Fr::random(&mut rng)).collect()
+}
+
+/// Multiples of the generator from a random one on: no two equal or opposite.
+fn distinct_points(count: usize) -> Vec<G1Affine> {
+    const CHUNK: usize = 1 << 12;
+    let first = random_scalars(1, 2)[0];
+    let chunk = |chunk: usize| {
+        let count = CHUNK.min(count - chunk * CHUNK);
+        let start = G1Projective::generator() * (first + Fr::from((chunk * CHUNK) as u64));
+        let step = G1Projective::generator();
+        let points: Vec<G1Projective> =
+            std::iter::successors(Some(start), |point| Some(point + step)).take(count).collect();
+        let mut affine = vec![G1Affine::default(); count];
+        G1Projective::batch_normalize(&points, &mut affine);
+        affine
+    };
+    (0..count.div_ceil(CHUNK)).into_par_iter().flat_map_iter(chunk).collect()
+}
+
+fn stream_rows(evaluator: &Evaluator<'_>) {
+    evaluator.for_each_block(BLOCK_ROWS, |_, a, b| {
+        std::hint::black_box((a, b));
+    });
+}
+
+/// The quotient as bellperson's prover computes it (`groth16/prover/native.rs`).
+fn bellperson_quotient(a: &[Fr], b: &[Fr], worker: &Worker) -> Result<()> {
+    let transform = |values: Vec<Fr>| -> Result<EvaluationDomain<Fr>> {
+        let mut domain = EvaluationDomain::from_coeffs(values)?;
+        let kernel = &mut None;
+        domain.ifft(worker, kernel)?;
+        domain.coset_fft(worker, kernel)?;
+        Ok(domain)
+    };
+    let c = a.par_iter().zip(b).map(|(a, b)| a * b).collect();
+    let mut domain = transform(a.to_vec())?;
+    domain.mul_assign(worker, &transform(b.to_vec())?);
+    domain.sub_assign(worker, &transform(c)?);
+    domain.divide_by_z_on_coset(worker);
+    domain.icoset_fft(worker, &mut None)?;
+    Ok(())
+}

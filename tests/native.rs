@@ -1,0 +1,45 @@
+//! The native prover against bellperson on a sealed sector: the same bytes for the same blinding,
+//! whatever the variant.
+
+mod common;
+
+use common::files::fixture;
+use common::insecure::insecure_2kib;
+use ff::Field;
+use prove::c1::{self, GivenIds};
+use prove::groth16::{self, Blinding, prove::prove_with, verify::Verifier};
+use prove::params::{Folder, FolderChoice, Parameters};
+use prove::progress::Silent;
+use prove::sector::SectorSize;
+use prove::variant::{Job, VariantFlag, Variants};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+#[test]
+fn every_variant_makes_the_bytes_that_bellperson_makes() {
+    let file = fixture("c1-2KiB.json");
+    let sector = c1::read(&file, &GivenIds::default()).expect("a fixture").sector;
+    let folder = Folder { path: insecure_2kib(), chosen_by: FolderChoice::Flag };
+    let parameters = Parameters::open(&folder, SectorSize::KiB2).expect("good parameters");
+    let verifier = Verifier::new(parameters.vk());
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let blinding = Blinding { r: Field::random(&mut rng), s: Field::random(&mut rng) };
+    let prove = |words: &str| {
+        let flags: Vec<VariantFlag> =
+            words.split_whitespace().map(|word| word.parse().expect(word)).collect();
+        let variants = Variants::resolve(Job::Prove, &flags).expect(words);
+        let prover = groth16::prover(variants, &parameters, SectorSize::KiB2, &Silent);
+        let prover = prover.expect(words);
+        let proofs = prove_with(&sector, &*prover, &verifier, &mut |_| blinding, &Silent);
+        groth16::proof::encode(sector.registered_proof, &proofs.expect(words))
+    };
+    let expected = prove("prover=bellperson synth=reference");
+    for words in [
+        "",
+        "bits=each g2=serial window.h=13 window.tail=9",
+        "synth=classic lc=smallvec1 presize=on",
+        "synth=reference",
+    ] {
+        assert!(prove(words) == expected, "`{words}` makes other bytes");
+    }
+}
