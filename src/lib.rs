@@ -1,12 +1,19 @@
 //! `prove`: Filecoin PoRep Commit-Phase-2 (C2) proofs.
 //!
 //! ```text
-//! c1 file ─ c1/ ──> checked PoRep inputs, per partition
-//!                     │
-//!  reference/ (circuit, public inputs)      params/ (mapped file: vk, h, l, a, b_g1, b_g2)
-//!                     │                        │
-//!                  groth16/ prove, verify ──> 192 bytes x partitions ──> out.proof
+//! c1 file ─ c1/ ──> checked sector ──> witness/ ──> bits and field elements, per partition
+//!                                         │
+//!           circuit/ ─ r1cs/ (template) ──┤ rows a, b
+//!                                         v
+//!                     ntt/ ── groth16/quotient ──> h    params/ (mapped: vk, h, l, a, b_g1, b_g2)
+//!                                         │                │
+//!                               msm/ sums over the queries <┘
+//!                                         │
+//!                     groth16/ assemble, verify ──> 192 bytes x partitions ──> out.proof
 //! ```
+//!
+//! `reference/` wraps `storage-proofs-porep`: public inputs, and the oracle of our circuit.
+//! `sample/` makes sectors without sealing, `bench/` compares variants.
 //!
 //! Around it: `cli` and `settings` say what is wanted, `commands` does it, `progress`, `monitor`
 //! and `report` tell about it, `output`, `temporary` and `stop` keep files whole, `memory` and
