@@ -1,9 +1,11 @@
 # Every check and every set-up step; CI calls only these.
 CARGO ?= cargo
+PYTHON ?= python3
 PROVE = target/release/prove
 INSECURE = target/insecure-params
 
-.PHONY: help demo test lint build fuzz testdata testdata-proof parity-full
+.PHONY: help demo test lint build fuzz testdata testdata-proof parity-full cuda gpu-test-build \
+	gpu-test
 
 help:
 	@echo 'make demo      build, make insecure 2 KiB parameters, prove and verify a sector'
@@ -11,6 +13,8 @@ help:
 	@echo 'make lint      formatting and clippy'
 	@echo 'make fuzz      two minutes of damaged C1 and parameter files'
 	@echo 'make testdata  seal the sectors of testdata/ again'
+	@echo 'make cuda      fetch a pinned nvcc into .cuda/, with pip'
+	@echo 'make gpu-test  build and run the GPU tests; gpu-test-build only packs them'
 	@echo 'make parity-full  compare the large circuits with the reference, a quarter of an hour'
 
 # Both build one profile, so that the second finds the first one's work.
@@ -48,3 +52,24 @@ testdata-proof:
 parity-full:
 	$(CARGO) test --release --locked --test circuit_shape --test witness -- \
 	    --nocapture --ignored --test-threads 1
+
+# A pinned nvcc in .cuda/, where build.rs looks first. Needs pip.
+cuda: .cuda/.complete
+
+.cuda/.complete: gpu/cuda-wheels.txt
+	rm -rf .cuda
+	$(PYTHON) -m pip install --quiet --no-deps --target .cuda -r $<
+	touch $@
+
+# The GPU tests in target/gpu-tests/, to be copied to a machine with a GPU: it needs no cargo.
+gpu-test-build: cuda
+	rm -rf target/gpu-tests
+	mkdir -p target/gpu-tests
+	$(CARGO) test --release --locked --test gpu --no-run --message-format=json \
+		| $(PYTHON) -c 'import json, sys; [print(m["executable"]) for m in map(json.loads, sys.stdin) \
+		if m.get("executable") and m["target"]["name"] == "gpu"]' >target/gpu-tests/executable
+	strip -o target/gpu-tests/gpu-tests "$$(cat target/gpu-tests/executable)"
+	cp gpu/run-tests.sh target/gpu-tests/
+
+gpu-test: gpu-test-build
+	target/gpu-tests/run-tests.sh

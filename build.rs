@@ -1,9 +1,13 @@
-//! Tells the binary its git revision.
+//! Tells the binary its git revision and compiles the kernels of `gpu/`.
 
 use std::path::Path;
 use std::process::Command;
 
+#[path = "gpu/build.rs"]
+mod cuda;
+
 fn main() {
+    cuda::build();
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src");
     // Every commit and checkout appends to this log.

@@ -28,6 +28,7 @@ pub mod commands;
 pub mod device;
 pub mod exit;
 pub mod field;
+pub mod gpu;
 pub mod groth16;
 pub mod limbs;
 pub mod memory;

@@ -1,0 +1,53 @@
+// The device functions compiled for the host: what tests/gpu_field.rs calls.
+
+#include "constants.cuh"
+#include "prelude.cuh"
+#include "field.cuh"
+#include "curve.cuh"
+
+// As `apply_operation` of field_check.cu.
+template <class F>
+static void apply(F* out, const F* in, uint32_t operation) {
+    switch (operation) {
+    case 0: *out = add(in[0], in[1]); break;
+    case 1: *out = sub(in[0], in[1]); break;
+    case 2: *out = mul(in[0], in[1]); break;
+    case 3: *out = sqr(in[0]); break;
+    case 4: *out = add(neg(in[0]), zero(in)); break;
+    default: *out = mul_add(in[0], in[1], in[2], in[3]); break;
+    }
+    *out = canonical(*out);
+}
+
+template <class F> static void add_points(Xyzz<F>* acc, const Affine<F>* p, uint32_t operation) {
+    switch (operation) {
+    case 0: add_affine(*acc, *p); break;
+    case 1: add_xyzz(*acc, is_identity(*p) ? xyzz_identity<F>() : to_xyzz(*p)); break;
+    default: *acc = double_xyzz(*acc); break;
+    }
+    *acc = canonical_xyzz(*acc);
+}
+
+extern "C" {
+
+void prove_host_fr(Fr* out, const Fr* in, uint32_t operation) {
+    switch (operation) {
+    case 0: *out = canonical(add(in[0], in[1])); break;
+    case 1: *out = canonical(sub(in[0], in[1])); break;
+    case 2: *out = canonical(mul(in[0], in[1])); break;
+    case 3: *out = to_integer(in[0]); break;
+    default: *out = canonical(halve(in[0])); break;
+    }
+}
+
+void prove_host_fp(Fp* out, const Fp* in, uint32_t operation) { apply(out, in, operation); }
+void prove_host_fp2(Fp2* out, const Fp2* in, uint32_t operation) { apply(out, in, operation); }
+
+void prove_host_g1(Xyzz<Fp>* acc, const Affine<Fp>* p, uint32_t operation) {
+    add_points(acc, p, operation);
+}
+
+void prove_host_g2(Xyzz<Fp2>* acc, const Affine<Fp2>* p, uint32_t operation) {
+    add_points(acc, p, operation);
+}
+}

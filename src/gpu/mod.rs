@@ -1,0 +1,38 @@
+//! The CUDA backend: device, memory, kernel launches, and the two stages built from them.
+//!
+//! In: assignments and points in blst's memory layout. Out: the same. The kernels of `gpu/` are
+//! compiled by build.rs into one embedded fatbin; the driver's library is opened at run time, so
+//! the binary starts on machines without one. A build without nvcc has no fatbin, and
+//! [`Gpu::open`] says so.
+//!
+//! All work of a [`Gpu`] goes to one stream, in the order of the calls; device memory is never
+//! borrowed by Rust code, so buffers are handed to kernels by shared reference.
+
+pub mod bench;
+mod buffer;
+mod curve;
+mod device;
+mod error;
+pub mod generated;
+mod kernels;
+pub mod msm;
+pub mod ntt;
+pub mod points;
+
+pub use buffer::{DeviceBuffer, DeviceData, DeviceSlice};
+pub use curve::{Curve, G1, G2, Xyzz};
+pub use device::{Gpu, GpuInfo, Timer};
+pub use error::GpuError;
+pub use kernels::{FieldOperation, check_field};
+
+/// The compiled kernels, or none in a build without nvcc.
+#[cfg(prove_cuda)]
+const FATBIN: Option<&[u8]> = Some(include_bytes!(env!("PROVE_FATBIN")));
+#[cfg(not(prove_cuda))]
+const FATBIN: Option<&[u8]> = None;
+
+/// SHA-256 of the embedded kernels in hexadecimal, or `None` in a build without CUDA.
+pub fn fatbin_digest() -> Option<String> {
+    use sha2::{Digest, Sha256};
+    FATBIN.map(|bytes| hex::encode(Sha256::digest(bytes)))
+}

@@ -1,0 +1,256 @@
+//! Multi-scalar multiplication on the device: signed digits, sort, bucket sums, reduction.
+
+mod bits;
+mod buckets;
+
+use blstrs::Scalar;
+use group::Group;
+
+pub use self::bits::BitSums;
+use self::buckets::{BucketSums, Partition};
+use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
+use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
+
+/// Entries that one batch of windows sorts at once; bounds the sort's memory at 10 bytes each.
+const BATCH_ENTRIES: usize = 1 << 27;
+/// log2 of the buckets that a thread of the first reduction round adds, at most, and of later
+/// rounds, which are as long as their longest thread.
+const FIRST_GROUP_LOG_MAX: u32 = 6;
+const NEXT_GROUP_LOG: u32 = 2;
+/// Threads that fill a large GPU in the first reduction round.
+const REDUCE_THREADS_WANTED: usize = 1 << 17;
+
+/// A bucket costs two full additions in the reduction, 2.75 mixed ones.
+const BUCKET_COST: f64 = 2.75;
+
+/// The order in which an MSM reads its scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalarOrder {
+    /// Scalar i belongs to point i.
+    Natural,
+    /// Scalar rev(i) belongs to point i.
+    BitReversed,
+}
+
+/// An MSM of a fixed number of points, with its memory.
+pub struct Msm<'g, C: Curve> {
+    gpu: &'g Gpu,
+    n: usize,
+    windows: Windows,
+    batch: u32,
+    digits: DeviceBuffer<'g, u32>,
+    partition: Partition<'g>,
+    sorted: DeviceBuffer<'g, u32>,
+    starts: DeviceBuffer<'g, u32>,
+    sums: BucketSums<'g, C>,
+    /// Two of each: the rounds alternate.
+    weighted: [DeviceBuffer<'g, Xyzz<C::Field>>; 2],
+    plain: [DeviceBuffer<'g, Xyzz<C::Field>>; 2],
+}
+
+/// Milliseconds of the device in the steps of one MSM.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MsmTimes {
+    /// Digits.
+    pub digits_ms: f64,
+    /// Sort, all batches.
+    pub sort_ms: f64,
+    /// Bucket sums, all batches.
+    pub accumulate_ms: f64,
+    /// Carries and reduction.
+    pub reduce_ms: f64,
+}
+
+/// The cheapest windows for `n` points: 255 bits in `count` windows, as equal as can be.
+fn choose_windows(n: usize) -> Windows {
+    let candidates = (255u32.div_ceil(WINDOW_WIDTH_MAX)..=64).map(|count| {
+        let width = 255u32.div_ceil(count);
+        let wide_count = 255 - count * (width - 1);
+        Windows { count, width, wide_count }
+    });
+    let cost = |windows: &Windows| {
+        let wide = f64::from(windows.wide_count);
+        let all = f64::from(windows.count);
+        let buckets = windows.bucket_stride() as f64 * (wide + (all - wide) / 2.0);
+        n as f64 * all + BUCKET_COST * buckets
+    };
+    candidates.min_by(|x, y| cost(x).total_cmp(&cost(y))).expect("there are candidates")
+}
+
+impl<'g, C: Curve> Msm<'g, C> {
+    /// Prepares sums of exactly `n` products; the empty sum is the identity.
+    ///
+    /// # Errors
+    /// When device memory is short.
+    ///
+    /// # Panics
+    /// When `n` is not below 2^31.
+    pub fn new(gpu: &'g Gpu, n: usize) -> Result<Self, GpuError> {
+        assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
+        let windows = choose_windows(n);
+        let all = windows.count as usize;
+        let batch = (BATCH_ENTRIES / n.max(1)).clamp(1, all);
+        let stride = windows.bucket_stride();
+        let first = all * stride.div_ceil(1 << first_group_log(windows));
+        let next = all * stride.div_ceil(1 << (first_group_log(windows) + NEXT_GROUP_LOG));
+        Ok(Self {
+            gpu,
+            n,
+            windows,
+            batch: batch as u32,
+            digits: DeviceBuffer::new(gpu, all * n)?,
+            partition: Partition::new(gpu, n, batch)?,
+            sorted: DeviceBuffer::new(gpu, batch * n)?,
+            starts: DeviceBuffer::new(gpu, batch * (stride + 1))?,
+            sums: BucketSums::new(gpu, n, windows, batch)?,
+            weighted: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
+            plain: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
+        })
+    }
+
+    /// The number of points.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Whether the sum is over no points.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// sum_i scalars[i] * points[i], or with rev(i) for i in the scalars.
+    ///
+    /// # Errors
+    /// When a launch fails.
+    ///
+    /// # Panics
+    /// When the lengths are not those of [`Msm::new`].
+    pub fn run(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        scalars: DeviceSlice<'_, Scalar>,
+        order: ScalarOrder,
+    ) -> Result<C::Projective, GpuError> {
+        self.split(scalars, order)?;
+        for first in (0..self.windows.count).step_by(self.batch as usize) {
+            let batch = self.batch_from(first);
+            self.sort(batch)?;
+            self.accumulate(points, batch)?;
+        }
+        self.finish()
+    }
+
+    /// As [`Msm::run`], with the time of each step; the waits between steps cost a little.
+    ///
+    /// # Errors
+    /// When a launch fails.
+    pub fn run_timed(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        scalars: DeviceSlice<'_, Scalar>,
+        order: ScalarOrder,
+    ) -> Result<(C::Projective, MsmTimes), GpuError> {
+        let mut times = MsmTimes::default();
+        let timer = self.gpu.timer()?;
+        self.split(scalars, order)?;
+        times.digits_ms = timer.stop_ms()?;
+        for first in (0..self.windows.count).step_by(self.batch as usize) {
+            let batch = self.batch_from(first);
+            let timer = self.gpu.timer()?;
+            self.sort(batch)?;
+            times.sort_ms += timer.stop_ms()?;
+            let timer = self.gpu.timer()?;
+            self.accumulate(points, batch)?;
+            times.accumulate_ms += timer.stop_ms()?;
+        }
+        let timer = self.gpu.timer()?;
+        let sum = self.finish()?;
+        times.reduce_ms = timer.stop_ms()?;
+        Ok((sum, times))
+    }
+
+    fn batch_from(&self, first: u32) -> Batch {
+        let count = self.batch.min(self.windows.count - first);
+        Batch { windows: self.windows, first, count }
+    }
+
+    fn split(&self, scalars: DeviceSlice<'_, Scalar>, order: ScalarOrder) -> Result<(), GpuError> {
+        assert_eq!(scalars.len(), self.n, "a scalar a point");
+        let reversed = order == ScalarOrder::BitReversed;
+        self.sums.clear()?;
+        kernels::split_digits(self.gpu, self.digits.as_slice(), scalars, self.windows, reversed)
+    }
+
+    fn sort(&self, batch: Batch) -> Result<(), GpuError> {
+        self.partition.run(self.digits.as_slice(), batch)?;
+        let target = (self.sorted.as_slice(), self.starts.as_slice());
+        kernels::sort_bins(self.gpu, &self.partition.arrays(), target, self.n, batch)
+    }
+
+    fn accumulate(&self, points: DeviceSlice<'_, C::Affine>, batch: Batch) -> Result<(), GpuError> {
+        self.sums.accumulate(points, (self.sorted.as_slice(), self.starts.as_slice()), batch)
+    }
+
+    fn finish(&self) -> Result<C::Projective, GpuError> {
+        self.sums.fold_carries()?;
+        let sums = self.reduce()?;
+        let wide = self.windows.wide_count as usize;
+        // Horner's rule from the top window; each shift is by the width of the window below.
+        let mut total = C::Projective::identity();
+        for (window, sum) in sums.iter().enumerate().rev() {
+            let width = if window < wide { self.windows.width } else { self.windows.width - 1 };
+            for _ in 0..width {
+                total = total.double();
+            }
+            total += C::to_projective(sum);
+        }
+        Ok(total)
+    }
+
+    /// The weighted bucket sum of each window.
+    fn reduce(&self) -> Result<Vec<Xyzz<C::Field>>, GpuError> {
+        let mut stride = self.windows.bucket_stride();
+        let mut input = Sums::<C> { weighted: self.sums.buckets(), plain: None };
+        let mut group_log = first_group_log(self.windows);
+        for target in [0, 1].into_iter().cycle() {
+            let out = (self.weighted[target].as_slice(), self.plain[target].as_slice());
+            stride = kernels::reduce_sums(self.gpu, out, input, self.windows, stride, group_log)?;
+            group_log = NEXT_GROUP_LOG;
+            input = Sums { weighted: out.0, plain: Some(out.1) };
+            if stride == 1 {
+                let sums = out.1.slice(0..self.windows.count as usize);
+                kernels::canonical_sums::<C>(self.gpu, sums)?;
+                return sums.to_host();
+            }
+        }
+        unreachable!("rounds alternate until one sum is left")
+    }
+}
+
+/// log2 of the buckets a thread adds first: as many as leave enough threads.
+fn first_group_log(windows: Windows) -> u32 {
+    let buckets = windows.bucket_stride() * windows.count as usize;
+    (buckets / REDUCE_THREADS_WANTED).max(1).ilog2().clamp(NEXT_GROUP_LOG, FIRST_GROUP_LOG_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_cover_255_bits_and_grow_with_the_points() {
+        let mut width = 0;
+        for log_n in 0..31 {
+            let windows = choose_windows((1 << log_n).min((1 << 31) - 1));
+            assert_eq!(windows.count * (windows.width - 1) + windows.wide_count, 255);
+            assert!(windows.width <= WINDOW_WIDTH_MAX);
+            assert!(windows.width >= width, "2^{log_n}: {windows:?}");
+            width = windows.width;
+        }
+    }
+
+    #[test]
+    fn the_largest_sum_of_a_sector_has_twelve_windows() {
+        assert_eq!(choose_windows(1 << 27), Windows { count: 12, width: 22, wide_count: 3 });
+    }
+}

@@ -1,0 +1,507 @@
+//! Every kernel against a CPU reference, and the stages' times, on a GPU.
+//!
+//! All tests are ignored where there may be no GPU; `make gpu-test-build` packs this executable
+//! with a script that runs them on one. Names start with `small` (up to 2^12, also under
+//! compute-sanitizer), `large`, or `time`.
+#![expect(clippy::print_stdout, reason = "seeds and times are the output")]
+
+mod kernels;
+
+use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
+use ff::Field;
+use group::prime::PrimeCurveAffine;
+use group::{Curve as _, Group};
+use kernels::{KernelField, operand_rows, rng};
+use prove::gpu::generated::{self, GeneratedCurve, GeneratedNtt};
+use prove::gpu::msm::{BitSums, Msm, ScalarOrder};
+use prove::gpu::ntt::{self, Direction, Domain, Ntt, Options, Quotient};
+use prove::gpu::{
+    Curve, DeviceBuffer, DeviceData, G1, G2, Gpu, GpuError, bench, check_field, points,
+};
+use rand::Rng;
+use rayon::prelude::*;
+
+/// The first GPU, with the embedded kernels or those of the file that `GPU_FATBIN` names.
+fn gpu() -> Gpu {
+    let opened = match std::env::var_os("GPU_FATBIN") {
+        Some(path) => Gpu::open_with(0, &std::fs::read(path).expect("a fatbin")),
+        None => Gpu::open(0),
+    };
+    opened.expect("these tests are run where there is a GPU")
+}
+
+fn reverse(i: usize, log_n: u32) -> usize {
+    if log_n == 0 { 0 } else { i.reverse_bits() >> (usize::BITS - log_n) }
+}
+
+fn bit_reversed<T: Copy>(values: &[T]) -> Vec<T> {
+    let log_n = values.len().ilog2();
+    (0..values.len()).map(|i| values[reverse(i, log_n)]).collect()
+}
+
+fn evaluate(coefficients: &[Scalar], x: Scalar) -> Scalar {
+    coefficients.iter().rev().fold(Scalar::ZERO, |sum, c| sum * x + c)
+}
+
+// ---- field ----
+
+fn check_field_on_device<F: KernelField + DeviceData>(seed: u64) {
+    let gpu = gpu();
+    let (given, reference) = operand_rows::<F>(seed, 1500);
+    let input = DeviceBuffer::from_host(&gpu, given.as_flattened()).expect("memory");
+    let out = DeviceBuffer::new(&gpu, given.len()).expect("memory");
+    for &operation in F::OPERATIONS {
+        check_field(&gpu, out.as_slice(), input.as_slice(), operation).expect("launch");
+        for (i, value) in out.to_host().expect("copy").iter().enumerate() {
+            let expected = F::reference(operation, &reference[i]);
+            assert_eq!(value.to_bytes(), expected.to_bytes(), "{operation:?} of {:?}", given[i]);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_fr_operations_agree_with_blst() {
+    check_field_on_device::<Scalar>(11);
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_fp_operations_agree_with_blst() {
+    check_field_on_device::<Fp>(12);
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_fp2_operations_agree_with_blst() {
+    check_field_on_device::<Fp2>(13);
+}
+
+// ---- points ----
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_points_decode_and_bad_points_are_named() {
+    let gpu = gpu();
+    let mut rng = rng(21);
+    let mut list: Vec<G1Affine> =
+        (0..1000).map(|_| G1Projective::random(&mut rng).to_affine()).collect();
+    list[7] = G1Affine::identity();
+    let mut bytes: Vec<u8> = list.iter().flat_map(|p| p.to_uncompressed()).collect();
+    let out = DeviceBuffer::new(&gpu, list.len()).expect("memory");
+    let decode = |bytes: &[u8]| {
+        let device = DeviceBuffer::from_host(&gpu, bytes)?;
+        points::decode::<G1>(&gpu, out.as_slice(), device.as_slice())
+    };
+    decode(&bytes).expect("good points");
+    assert_eq!(out.to_host().expect("copy"), list);
+    for (byte, flip) in [(96 * 500 + 95, 1), (96 * 500, 0x80), (96 * 500 + 48, 0x40)] {
+        bytes[byte] ^= flip;
+        let error = decode(&bytes).expect_err("a bad point");
+        assert!(matches!(error, GpuError::BadPoint { index: 500 }), "{error:?}");
+        bytes[byte] ^= flip;
+    }
+    let list: Vec<G2Affine> =
+        (0..300).map(|_| G2Projective::random(&mut rng).to_affine()).collect();
+    let bytes: Vec<u8> = list.iter().flat_map(|p| p.to_uncompressed()).collect();
+    let out = DeviceBuffer::new(&gpu, list.len()).expect("memory");
+    let device = DeviceBuffer::from_host(&gpu, &bytes).expect("memory");
+    points::decode::<G2>(&gpu, out.as_slice(), device.as_slice()).expect("good points");
+    assert_eq!(out.to_host().expect("copy"), list);
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_multiples_are_consecutive() {
+    let gpu = gpu();
+    let out = DeviceBuffer::new(&gpu, 1003).expect("memory");
+    points::multiples(&gpu, out.as_slice(), &G1Affine::generator(), 0).expect("launch");
+    let mut expected = G1Projective::identity();
+    for (i, point) in out.to_host().expect("copy").iter().enumerate() {
+        assert_eq!(*point, expected.to_affine(), "multiple {i}");
+        expected += G1Projective::generator();
+    }
+}
+
+// ---- NTT ----
+
+/// Forward transforms against evaluation at some places, and the inverse back to the start.
+fn check_transform(gpu: &Gpu, log_n: u32, domain: Domain) {
+    let n = 1usize << log_n;
+    let mut coefficients = bench::random_scalars(u64::from(log_n), n);
+    for (i, hostile) in [Scalar::ZERO, -Scalar::ONE, Scalar::ONE].into_iter().enumerate() {
+        if i < n {
+            coefficients[n - 1 - i] = hostile;
+        }
+    }
+    let input = bit_reversed(&coefficients);
+    let data = DeviceBuffer::from_host(gpu, &input).expect("memory");
+    let out = DeviceBuffer::new(gpu, n).expect("memory");
+    let canonical = Options { canonical: true, ..Options::default() };
+    let forward = Ntt::new(gpu, log_n, Direction::Forward, domain).expect("memory");
+    forward.run(out.as_slice(), data.as_slice(), canonical).expect("launch");
+    let evaluations = out.to_host().expect("copy");
+    let omega = ntt::root_of_unity(log_n);
+    let shift = match domain {
+        Domain::Roots => Scalar::ONE,
+        Domain::OddCoset => ntt::root_of_unity(log_n + 1),
+    };
+    let step = (n / 24).max(1);
+    (0..n).into_par_iter().step_by(step).chain([n - 1]).for_each(|j| {
+        let x = shift * omega.pow_vartime([j as u64]);
+        assert_eq!(evaluations[j], evaluate(&coefficients, x), "2^{log_n} {domain:?} at {j}");
+    });
+    let inverse = Ntt::new(gpu, log_n, Direction::Inverse, domain).expect("memory");
+    inverse.run(out.as_slice(), out.as_slice(), canonical).expect("launch");
+    assert!(out.to_host().expect("copy") == input, "inverse of 2^{log_n} {domain:?}");
+}
+
+/// The quotient's identity at a random place, with A, B and C = A B on the roots by the
+/// barycentric formula.
+fn check_quotient(gpu: &Gpu, log_n: u32) {
+    let n = 1usize << log_n;
+    let (a, b) = (bench::random_scalars(31, n), bench::random_scalars(32, n));
+    let device = [&a, &b].map(|values| DeviceBuffer::from_host(gpu, values).expect("memory"));
+    let h = DeviceBuffer::new(gpu, n).expect("memory");
+    let quotient = Quotient::new(gpu, log_n).expect("memory");
+    quotient.run(h.as_slice(), device[0].as_slice(), device[1].as_slice()).expect("launch");
+    let h = bit_reversed(&h.to_host().expect("copy"));
+    assert_eq!(h[n - 1], Scalar::ZERO, "the last coefficient");
+    let x = Scalar::random(rng(33));
+    let omega = ntt::root_of_unity(log_n);
+    let vanishing = x.pow_vartime([n as u64]) - Scalar::ONE;
+    let mut at_x = [Scalar::ZERO; 3];
+    let mut root = Scalar::ONE;
+    for j in 0..n {
+        let weight = root * (x - root).invert().expect("x is no root of unity");
+        at_x[0] += a[j] * weight;
+        at_x[1] += b[j] * weight;
+        at_x[2] += a[j] * b[j] * weight;
+        root *= omega;
+    }
+    let scale = vanishing * Scalar::from(n as u64).invert().expect("n is not zero");
+    let [a, b, c] = at_x.map(|sum| sum * scale);
+    assert_eq!(evaluate(&h, x) * vanishing, a * b - c, "2^{log_n}");
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_transforms_evaluate_polynomials() {
+    let gpu = gpu();
+    for log_n in 1..=12 {
+        check_transform(&gpu, log_n, Domain::Roots);
+        check_transform(&gpu, log_n, Domain::OddCoset);
+        check_quotient(&gpu, log_n);
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn large_transforms_evaluate_polynomials() {
+    let gpu = gpu();
+    for log_n in 13..=22 {
+        check_transform(&gpu, log_n, Domain::Roots);
+        check_transform(&gpu, log_n, Domain::OddCoset);
+    }
+    check_quotient(&gpu, 14);
+    check_quotient(&gpu, 18);
+}
+
+// ---- MSM ----
+
+/// Points that an incomplete addition gets wrong, then distinct ones.
+fn hostile_points<P: Group>(n: usize) -> Vec<P> {
+    let base = P::generator();
+    let mut next = base;
+    (0..n)
+        .map(|i| match i % 16 {
+            1 | 2 => base,
+            3 => -base,
+            4 => P::identity(),
+            _ => {
+                next += base;
+                next
+            }
+        })
+        .collect()
+}
+
+/// Scalars at the borders of folding and of every window, then uniform ones.
+fn hostile_scalars(n: usize, rng: &mut impl Rng) -> Vec<Scalar> {
+    let half = Scalar::from(2).invert().expect("two is not zero");
+    let power = |bits: u64| Scalar::from(2).pow_vartime([bits]);
+    let fixed = [Scalar::ZERO, Scalar::ONE, -Scalar::ONE, half, half - Scalar::ONE, power(254)];
+    (0..n)
+        .map(|i| match i % 8 {
+            0 => fixed[i / 8 % fixed.len()],
+            1 => power(rng.gen_range(0..255)) - Scalar::from(rng.gen_range(0..2)),
+            2 => Scalar::ONE,
+            _ => Scalar::random(&mut *rng),
+        })
+        .collect()
+}
+
+/// One sum against blst's own, in both scalar orders where there is a reversed one.
+fn check_msm<C: Curve>(
+    gpu: &Gpu,
+    affine: &[C::Affine],
+    scalars: &[Scalar],
+    expected: &C::Projective,
+    what: &str,
+) {
+    let points = DeviceBuffer::from_host(gpu, affine).expect("memory");
+    let natural = DeviceBuffer::from_host(gpu, scalars).expect("memory");
+    let msm = Msm::<C>::new(gpu, affine.len()).expect("memory");
+    let sum = msm.run(points.as_slice(), natural.as_slice(), ScalarOrder::Natural).expect("run");
+    assert_eq!(sum, *expected, "{} points, {what}", affine.len());
+    if affine.len().is_power_of_two() {
+        let reversed = DeviceBuffer::from_host(gpu, &bit_reversed(scalars)).expect("memory");
+        let order = ScalarOrder::BitReversed;
+        let sum = msm.run(points.as_slice(), reversed.as_slice(), order).expect("run");
+        assert_eq!(sum, *expected, "{} points, {what}, reversed", affine.len());
+    }
+}
+
+/// Scalar vectors for one size: mixed, all zero, all one, all equal, bits, and a ramp.
+fn scalar_cases(n: usize, rng: &mut impl Rng) -> Vec<(&'static str, Vec<Scalar>)> {
+    let equal = Scalar::random(&mut *rng);
+    vec![
+        ("mixed", hostile_scalars(n, rng)),
+        ("zeros", vec![Scalar::ZERO; n]),
+        ("ones", vec![Scalar::ONE; n]),
+        ("equal", vec![equal; n]),
+        ("bits", (0..n).map(|_| Scalar::from(rng.gen_range(0..2))).collect()),
+        ("ramp", (0..n).map(|i| Scalar::from(i as u64)).collect()),
+    ]
+}
+
+macro_rules! check_sizes {
+    ($gpu:expr, $curve:ty, $affine:ty, $projective:ty, $sizes:expr, $seed:expr) => {
+        let mut rng = rng($seed);
+        for n in $sizes {
+            let projective: Vec<$projective> = hostile_points(n);
+            let mut affine = vec![<$affine>::identity(); n];
+            <$projective>::batch_normalize(&projective, &mut affine);
+            for (what, scalars) in scalar_cases(n, &mut rng) {
+                let expected: $projective =
+                    projective.par_iter().zip(&scalars).map(|(p, s)| p * s).sum();
+                check_msm::<$curve>($gpu, &affine, &scalars, &expected, what);
+            }
+        }
+    };
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_g1_sums_agree_with_blst() {
+    let sizes = [0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 4097];
+    check_sizes!(&gpu(), G1, G1Affine, G1Projective, sizes, 41);
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_g2_sums_agree_with_blst() {
+    let sizes = [0, 1, 2, 33, 256, 1025];
+    check_sizes!(&gpu(), G2, G2Affine, G2Projective, sizes, 42);
+}
+
+/// One sum a curve, with every kernel: what racecheck has time for.
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_single_sums_agree_with_blst() {
+    let gpu = gpu();
+    let scalars = hostile_scalars(1025, &mut rng(45));
+    let points = hostile_points::<G1Projective>(1025);
+    let mut affine = vec![G1Affine::identity(); 1025];
+    G1Projective::batch_normalize(&points, &mut affine);
+    let expected = points.iter().zip(&scalars).map(|(p, s)| p * s).sum();
+    check_msm::<G1>(&gpu, &affine, &scalars, &expected, "mixed");
+    let points = hostile_points::<G2Projective>(33);
+    let mut affine = vec![G2Affine::identity(); 33];
+    G2Projective::batch_normalize(&points, &mut affine);
+    let expected = points.iter().zip(&scalars).map(|(p, s)| p * s).sum();
+    check_msm::<G2>(&gpu, &affine, &scalars[..33], &expected, "mixed");
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn large_sums_agree_with_blst() {
+    let gpu = gpu();
+    check_sizes!(&gpu, G1, G1Affine, G1Projective, [(1 << 16) + 1, 1 << 18], 43);
+    check_sizes!(&gpu, G2, G2Affine, G2Projective, [(1 << 14) - 1], 44);
+}
+
+/// Bit sums for every number of witnesses, against sums over the set bits.
+fn check_bit_sums<C: Curve>(gpu: &Gpu, affine: &[C::Affine], projective: &[C::Projective]) {
+    let mut rng = rng(51);
+    let n = affine.len();
+    let bases = DeviceBuffer::from_host(gpu, affine).expect("memory");
+    // Twice as many witness bits as bases, and a map onto every other one.
+    let words = n.div_ceil(16).max(1);
+    let map: Vec<u32> = (0..n as u32).map(|i| 2 * i + 1).collect();
+    let map = DeviceBuffer::from_host(gpu, &map).expect("memory");
+    for (partitions, density) in [(1, 0.5), (1, 0.0), (1, 1.0), (2, 0.9), (7, 0.3), (10, 0.5)] {
+        let bits: Vec<u32> = (0..words * partitions)
+            .map(|_| (0..32).fold(0, |word, bit| word | u32::from(rng.gen_bool(density)) << bit))
+            .collect();
+        let device = DeviceBuffer::from_host(gpu, &bits).expect("memory");
+        let sums = BitSums::<C>::new(gpu, n, partitions).expect("memory");
+        for mapped in [false, true] {
+            let index = |i: usize| if mapped { 2 * i + 1 } else { i };
+            let set = |p: usize, i: usize| bits[p * words + i / 32] >> (i % 32) & 1 == 1;
+            let map = mapped.then(|| map.as_slice());
+            let got = sums.run(bases.as_slice(), device.as_slice(), map).expect("run");
+            for (p, sum) in got.iter().enumerate() {
+                let expected: C::Projective =
+                    (0..n).filter(|&i| set(p, index(i))).map(|i| projective[i]).sum();
+                assert_eq!(*sum, expected, "{n} bases, {partitions} at {density}, witness {p}");
+            }
+        }
+    }
+}
+
+macro_rules! check_bit_sizes {
+    ($curve:ty, $affine:ty, $projective:ty, $sizes:expr) => {
+        let gpu = gpu();
+        for n in $sizes {
+            let projective: Vec<$projective> = hostile_points(n);
+            let mut affine = vec![<$affine>::identity(); n];
+            <$projective>::batch_normalize(&projective, &mut affine);
+            check_bit_sums::<$curve>(&gpu, &affine, &projective);
+        }
+    };
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_bit_sums_agree_with_blst() {
+    check_bit_sizes!(G1, G1Affine, G1Projective, [0, 1, 31, 32, 33, 1025, 4096]);
+    check_bit_sizes!(G2, G2Affine, G2Projective, [0, 1, 33, 1023]);
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn large_bit_sums_agree_with_blst() {
+    check_bit_sizes!(G1, G1Affine, G1Projective, [(1 << 18) + 1]);
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_gathered_points_are_the_named_ones() {
+    let gpu = gpu();
+    let mut list = vec![G2Affine::identity(); 100];
+    G2Projective::batch_normalize(&hostile_points::<G2Projective>(100), &mut list);
+    let indices: Vec<u32> = (0..257).map(|i| i * 31 % 100).collect();
+    let out = DeviceBuffer::new(&gpu, indices.len()).expect("memory");
+    let input = DeviceBuffer::from_host(&gpu, &list).expect("memory");
+    let device = DeviceBuffer::from_host(&gpu, &indices).expect("memory");
+    points::gather::<G2>(&gpu, out.as_slice(), input.as_slice(), device.as_slice())
+        .expect("launch");
+    let expected: Vec<G2Affine> = indices.iter().map(|&i| list[i as usize]).collect();
+    assert_eq!(out.to_host().expect("copy"), expected);
+}
+
+// ---- ec-gpu-gen's kernels ----
+
+/// Hostile points without identities, which ec-gpu-gen's kernels do not know.
+fn finite_points<P: Group>(n: usize) -> Vec<P> {
+    let mut points = hostile_points::<P>(n);
+    points.retain(|point| !bool::from(point.is_identity()));
+    points
+}
+
+fn check_generated_msm<C: GeneratedCurve>(
+    gpu: &Gpu,
+    points: &[C::Projective],
+    affine: &[C::Affine],
+) {
+    let scalars = hostile_scalars(points.len(), &mut rng(61));
+    let expected: C::Projective = points.iter().zip(&scalars).map(|(p, s)| *p * s).sum();
+    let bytes: Vec<u8> = scalars.iter().flat_map(|scalar| scalar.to_bytes_le()).collect();
+    let bytes = DeviceBuffer::from_host(gpu, &bytes).expect("memory");
+    let bases = DeviceBuffer::from_host(gpu, affine).expect("memory");
+    let sum = generated::msm::<C>(gpu, bases.as_slice(), bytes.as_slice()).expect("run");
+    assert_eq!(sum, expected, "{} points", points.len());
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn large_generated_kernels_agree_with_blst() {
+    let gpu = gpu();
+    for log_n in [1, 2, 7, 8, 9, 12, 17] {
+        let coefficients = bench::random_scalars(62, 1 << log_n);
+        let omega = ntt::root_of_unity(log_n);
+        let data = DeviceBuffer::from_host(&gpu, &coefficients).expect("memory");
+        let scratch = DeviceBuffer::new(&gpu, coefficients.len()).expect("memory");
+        let transform = GeneratedNtt::new(&gpu, log_n, omega).expect("memory");
+        transform.run(data.as_slice(), scratch.as_slice()).expect("launch");
+        let evaluations = data.to_host().expect("copy");
+        for j in (0..evaluations.len()).step_by((evaluations.len() / 16).max(1)) {
+            let expected = evaluate(&coefficients, omega.pow_vartime([j as u64]));
+            assert_eq!(evaluations[j], expected, "2^{log_n} at {j}");
+        }
+    }
+    for n in [1, 2, 1000] {
+        let points: Vec<G1Projective> = finite_points(2 * n);
+        let mut affine = vec![G1Affine::identity(); points.len()];
+        G1Projective::batch_normalize(&points, &mut affine);
+        check_generated_msm::<G1>(&gpu, &points, &affine);
+        let points: Vec<G2Projective> = finite_points(2 * n);
+        let mut affine = vec![G2Affine::identity(); points.len()];
+        G2Projective::batch_normalize(&points, &mut affine);
+        check_generated_msm::<G2>(&gpu, &points, &affine);
+    }
+}
+
+// ---- times ----
+
+/// Sizes from the environment of the run, as log2: `GPU_LOG_SIZES=20,22,24`.
+fn log_sizes() -> Vec<u32> {
+    let text = std::env::var("GPU_LOG_SIZES").unwrap_or_else(|_| "20,22".into());
+    text.split(',').map(|size| size.parse().expect("log2 of a size")).collect()
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn time_ntt() {
+    let gpu = gpu();
+    println!("{:?}", gpu.info());
+    for log_n in log_sizes() {
+        println!("ntt 2^{log_n}: {:?}", bench::ntt(&gpu, log_n, 5).expect("bench"));
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn time_msm() {
+    let gpu = gpu();
+    for log_n in log_sizes() {
+        let result = bench::msm(&gpu, 1 << log_n, 3).expect("bench");
+        println!("msm 2^{log_n}: {result:?}");
+        assert!(result.correct, "2^{log_n}");
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn time_bits() {
+    let gpu = gpu();
+    for log_n in log_sizes() {
+        for (partitions, density) in [(10, 0.5), (1, 0.5), (10, 0.0), (10, 1.0)] {
+            let result = bench::bits(&gpu, 1 << log_n, partitions, density, 3).expect("bench");
+            println!("bits 2^{log_n} x {partitions} at {density}: {result:?}");
+            assert!(result.correct, "2^{log_n}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn time_generated() {
+    let gpu = gpu();
+    for log_n in log_sizes() {
+        let (ntt_ms, msm) = bench::generated(&gpu, log_n, 1).expect("bench");
+        println!("generated 2^{log_n}: ntt {ntt_ms:.2} ms, {msm:?}");
+        assert!(msm.correct, "2^{log_n}");
+    }
+}

@@ -1,0 +1,90 @@
+//! The kernels' field and curve functions, compiled for the host, against blst.
+#![expect(unsafe_code, reason = "the functions are C")]
+
+mod kernels;
+
+use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
+use ff::Field;
+use group::{Curve as _, Group, prime::PrimeCurveAffine};
+use kernels::{KernelField, operand_rows, rng};
+use prove::gpu::{Curve, DeviceData, G1, G2, Xyzz};
+
+unsafe extern "C" {
+    fn prove_host_fr(out: *mut Scalar, row: *const Scalar, operation: u32);
+    fn prove_host_fp(out: *mut Fp, row: *const Fp, operation: u32);
+    fn prove_host_fp2(out: *mut Fp2, row: *const Fp2, operation: u32);
+    fn prove_host_g1(acc: *mut Xyzz<Fp>, point: *const G1Affine, operation: u32);
+    fn prove_host_g2(acc: *mut Xyzz<Fp2>, point: *const G2Affine, operation: u32);
+}
+
+fn check_field<F: KernelField + DeviceData>(
+    seed: u64,
+    function: unsafe extern "C" fn(*mut F, *const F, u32),
+) {
+    let (given, reference) = operand_rows::<F>(seed, 20_000);
+    for &operation in F::OPERATIONS {
+        for (row, expected) in given.iter().zip(&reference) {
+            let mut out = F::ZERO;
+            // SAFETY: `row` has four elements of the function's type.
+            unsafe { function(&mut out, row.as_ptr(), operation as u32) };
+            let expected = F::reference(operation, expected);
+            assert_eq!(out.to_bytes(), expected.to_bytes(), "{operation:?} of {row:?}");
+        }
+    }
+}
+
+#[test]
+fn fr_agrees_with_blst_on_lazy_operands() {
+    check_field::<Scalar>(1, prove_host_fr);
+}
+
+#[test]
+fn fp_agrees_with_blst_on_lazy_operands() {
+    check_field::<Fp>(2, prove_host_fp);
+}
+
+#[test]
+fn fp2_agrees_with_blst_on_lazy_operands() {
+    check_field::<Fp2>(3, prove_host_fp2);
+}
+
+/// A representative of `point` with a random Z, or the identity.
+fn scaled<F: Field>(x: F, y: F, identity: bool, z: F) -> Xyzz<F> {
+    if identity {
+        return Xyzz { x: F::ZERO, y: F::ZERO, zz: F::ZERO, zzz: F::ZERO };
+    }
+    let (zz, zzz) = (z.square(), z.square() * z);
+    Xyzz { x: x * zz, y: y * zzz, zz, zzz }
+}
+
+macro_rules! check_curve {
+    ($test:ident, $curve:ty, $affine:ty, $projective:ty, $function:ident, $seed:literal) => {
+        #[test]
+        fn $test() {
+            let mut rng = rng($seed);
+            let p = <$projective>::random(&mut rng);
+            let mut points = vec![<$projective>::identity(), p, -p, p.double(), -p.double()];
+            points.extend((0..40).map(|_| <$projective>::random(&mut rng)));
+            for left in &points {
+                for right in &points {
+                    let (l, r): ($affine, $affine) = (left.to_affine(), right.to_affine());
+                    for operation in 0..3 {
+                        let z = <$curve as Curve>::Field::random(&mut rng);
+                        let mut acc = scaled(l.x(), l.y(), bool::from(l.is_identity()), z);
+                        if operation != 2 && bool::from(!l.is_identity()) {
+                            acc = Xyzz { x: acc.x.lazy(), y: acc.y.lazy(), ..acc };
+                        }
+                        // SAFETY: both pointers are to live values of the function's types.
+                        unsafe { $function(&mut acc, &r, operation) };
+                        let expected = if operation == 2 { left.double() } else { left + right };
+                        let sum = <$curve>::to_projective(&acc);
+                        assert_eq!(sum, expected, "operation {operation} of {l:?} and {r:?}");
+                    }
+                }
+            }
+        }
+    };
+}
+
+check_curve!(g1_additions_are_complete, G1, G1Affine, G1Projective, prove_host_g1, 4);
+check_curve!(g2_additions_are_complete, G2, G2Affine, G2Projective, prove_host_g2, 5);
