@@ -17,8 +17,8 @@ pub enum DeviceRequest {
     Gpu,
 }
 
-/// Why this build has no GPU to offer.
-pub const NO_GPU_REASON: &str = "this binary is built without CUDA";
+/// Why no GPU is offered: the kernels are there, whole proofs on them are not.
+pub const NO_GPU_REASON: &str = "this version proves on the CPU alone";
 
 /// No GPU can be used for this run.
 #[derive(Debug, Error)]
@@ -79,8 +79,9 @@ mod tests {
         for size in SectorSize::ALL {
             assert_eq!(choose(DeviceRequest::Auto, size, false).is_ok(), !size.is_production());
             assert!(choose(DeviceRequest::Cpu, size, true).is_ok());
-            let error = choose(DeviceRequest::Gpu, size, true).expect_err("no CUDA").to_string();
-            assert!(error.contains("built without CUDA") && error.contains("BELLMAN_NO_GPU"));
+            let error =
+                choose(DeviceRequest::Gpu, size, true).expect_err("no GPU prover").to_string();
+            assert!(error.contains("CPU alone") && error.contains("BELLMAN_NO_GPU"));
         }
     }
 }

@@ -147,7 +147,7 @@ mod tests {
         let error = Err::<(), _>(device).context("choose a device").expect_err("an error");
         assert_eq!(
             render(&error),
-            "error: choose a device: no usable GPU: this binary is built without CUDA\n\
+            "error: choose a device: no usable GPU: this version proves on the CPU alone\n\
              hint: `--device cpu` proves on the CPU"
         );
         assert_eq!(code_of(&error), Code::NoGpu);
@@ -165,7 +165,7 @@ mod tests {
         let source = DeviceError::NoGpu { forbidden: true };
         assert_eq!(
             render(&Repeating { source }.into()),
-            "error: partition 3 is wrong: no usable GPU: this binary is built without CUDA and \
+            "error: partition 3 is wrong: no usable GPU: this version proves on the CPU alone and \
              BELLMAN_NO_GPU is set\nhint: `--device cpu` proves on the CPU"
         );
     }

@@ -199,7 +199,7 @@ mod tests {
         let info = Info::gather(&session, Some(SectorSize::GiB32));
         let text = info.to_string();
         for words in [
-            "none: this binary is built without CUDA",
+            "none: this version proves on the CPU alone",
             "no/folder, chosen by `--params`",
             "constraints 130278541, inputs 328, aux 130169893, domain 2^27",
             "47373928632 bytes",

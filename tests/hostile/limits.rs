@@ -12,7 +12,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&words, &words, code, says).file("in.json", fixture("c1-2KiB.json"))
     };
     vec![
-        // These tests build without CUDA, and where they run there is no card.
+        // Whole proofs run on the CPU alone, whatever card there is.
         case("--device gpu", 5, "--device cpu"),
         case("--ram 1MiB", 6, "GiB"),
         case("--ram 0", 6, "GiB"),
