@@ -43,3 +43,27 @@ fn every_variant_makes_the_bytes_that_bellperson_makes() {
         assert!(prove(words) == expected, "`{words}` makes other bytes");
     }
 }
+
+#[test]
+fn thirteen_partitions_verify_and_do_not_depend_on_how_bits_are_summed() {
+    let file = fixture("c1-2KiB-ni.json");
+    let sector = c1::read(&file, &GivenIds::default()).expect("a fixture").sector;
+    let folder = Folder { path: insecure_2kib(), chosen_by: FolderChoice::Flag };
+    let parameters = Parameters::open(&folder, SectorSize::KiB2).expect("good parameters");
+    let verifier = Verifier::new(parameters.vk());
+    let prove = |word: &str| {
+        let flag: VariantFlag = word.parse().expect(word);
+        let variants = Variants::resolve(Job::Prove, &[flag]).expect(word);
+        let prover = groth16::prover(variants, &parameters, SectorSize::KiB2, &Silent);
+        let prover = prover.expect(word);
+        let mut blinding = |partition: usize| Blinding {
+            r: (0x1234_5678 + partition as u64).into(),
+            s: (0x9abc_def0 + partition as u64).into(),
+        };
+        let proofs = prove_with(&sector, &*prover, &verifier, &mut blinding, &Silent);
+        groth16::proof::encode(sector.registered_proof, &proofs.expect(word))
+    };
+    let together = prove("bits=pattern");
+    assert_eq!(together.len(), 13 * 192);
+    assert!(prove("bits=each") == together, "groups change no byte");
+}

@@ -5,10 +5,6 @@
 //! and 2^260 > 35 r, which leaves room for fourteen butterfly stages without a reduction:
 //! a stage adds at most 2 r, and the product of a value below 30.3 r with a factor below 1.1 r is
 //! below r + 33.4 r / 35 < 2 r < 2^256.
-#![expect(
-    clippy::needless_range_loop,
-    reason = "closures of iterator adaptors do not inherit the target features"
-)]
 #![expect(unsafe_code, reason = "AVX-512 intrinsics, reached only with a detected token")]
 
 use std::arch::x86_64::*;
@@ -66,9 +62,9 @@ impl Ifma {
     pub fn splat_factor(self, factor: &Factor) -> Fr8 {
         // SAFETY: the token proves AVX-512 F.
         let mut limbs = [unsafe { _mm512_setzero_si512() }; FR_LIMBS];
-        for i in 0..FR_LIMBS {
+        for (vector, &limb) in limbs.iter_mut().zip(&factor.0) {
             // SAFETY: as above.
-            limbs[i] = unsafe { _mm512_set1_epi64(factor.0[i] as i64) };
+            *vector = unsafe { _mm512_set1_epi64(limb as i64) };
         }
         Fr8(limbs)
     }
@@ -84,9 +80,9 @@ impl Ifma {
         }
         // SAFETY: the token proves AVX-512 F.
         let mut vectors = [unsafe { _mm512_setzero_si512() }; FR_LIMBS];
-        for i in 0..FR_LIMBS {
+        for (vector, line) in vectors.iter_mut().zip(&limbs) {
             // SAFETY: as above; every line is eight u64.
-            vectors[i] = unsafe { _mm512_loadu_si512(limbs[i].as_ptr().cast()) };
+            *vector = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
         }
         Fr8(vectors)
     }
@@ -213,10 +209,10 @@ impl Ifma {
         let product = self.mul_raw(self.normalise_fr(high), factor);
         let (mut sum, mut difference) = (low, low);
         let twice = const { multiple(R, 2) };
-        for i in 0..FR_LIMBS {
+        for (i, &twice) in twice.iter().enumerate() {
             // SAFETY: the token proves AVX-512 F.
             unsafe {
-                let offset = _mm512_set1_epi64(twice[i] as i64);
+                let offset = _mm512_set1_epi64(twice as i64);
                 sum.0[i] = _mm512_add_epi64(low.0[i], product.0[i]);
                 difference.0[i] =
                     _mm512_sub_epi64(_mm512_add_epi64(low.0[i], offset), product.0[i]);

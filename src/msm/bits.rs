@@ -55,7 +55,7 @@ pub fn bit_sums<E: Engine>(
     let patterns = 1usize << partitions.len();
     let tree = Tree::new(engine);
     let mut buckets = vec![E::INFINITY; patterns];
-    for chunk in cut(runs).chunks(CHUNK / TASK) {
+    for chunk in chunks(runs) {
         let picks: Vec<Vec<Pick>> =
             chunk.par_iter().map(|run| Pick::of_run(run, partitions)).collect();
         let (indices, counts) = sort_by_pattern(&picks, patterns);
@@ -66,8 +66,8 @@ pub fn bit_sums<E: Engine>(
     Ok(fold::<E::Curve>(&buckets, partitions.len()))
 }
 
-/// The runs in pieces of at most [`TASK`] bases.
-fn cut(runs: &[BitRun]) -> Vec<BitRun> {
+/// The runs in pieces of at most [`TASK`] bases, gathered into chunks of about [`CHUNK`].
+fn chunks(runs: &[BitRun]) -> Vec<Vec<BitRun>> {
     let pieces = runs.iter().flat_map(|run| {
         (0..run.len).step_by(TASK).map(|offset| BitRun {
             base_start: run.base_start + offset,
@@ -75,7 +75,17 @@ fn cut(runs: &[BitRun]) -> Vec<BitRun> {
             len: TASK.min(run.len - offset),
         })
     });
-    pieces.collect()
+    let mut chunks = Vec::new();
+    let mut room = 0;
+    for piece in pieces {
+        if room < piece.len {
+            chunks.push(Vec::new());
+            room = CHUNK;
+        }
+        room -= piece.len;
+        chunks.last_mut().expect("a chunk was just begun").push(piece);
+    }
+    chunks
 }
 
 /// A base that is set in some partition.

@@ -1,7 +1,7 @@
 //! Multi-scalar sums over the points of the parameter file.
 //!
 //! Comes in: points as they lie in the mapped file ([`Bases`]), scalars. Goes out: Jacobian
-//! points. Three kinds of sum make a proof: [`dense_sum`] (h and H), [`bits::bit_sums`] and
+//! points. Three kinds of sum make a proof: [`dense::dense_sum`] (h and H), [`bits::bit_sums`] and
 //! [`tail::tail_sums`] (the witness and L, A, B). Each has a slow version in [`naive`].
 //!
 //! The engine is chosen once, by [`Arithmetic::detect`]: AVX-512 IFMA where the processor has it,
@@ -18,6 +18,8 @@ pub mod tail;
 pub mod tree;
 #[cfg(target_arch = "x86_64")]
 pub mod vector;
+#[cfg(target_arch = "x86_64")]
+pub mod vector_field;
 pub mod window;
 
 pub use arithmetic::{Arithmetic, Group};

@@ -1,7 +1,11 @@
 //! Every sum on every engine against the naive version, on random and on hostile input.
 
+use std::sync::Arc;
+
 use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective};
-use ff::Field;
+use ec_gpu_gen::multiexp_cpu::{FullDensity, multiexp_cpu};
+use ec_gpu_gen::threadpool::Worker;
+use ff::{Field, PrimeField};
 use group::Group as _;
 use group::prime::PrimeCurveAffine;
 use rand::{Rng, RngCore, SeedableRng};
@@ -133,6 +137,10 @@ fn dense_sums_equal_blsts_own_and_ec_gpu_gens() {
     let points: Vec<G1Affine> = projective.iter().map(G1Affine::from).collect();
     let scalars: Vec<Fr> = (0..count).map(|_| Fr::random(&mut rng)).collect();
     let expected = G1Projective::multi_exp(&projective, &scalars);
+    let theirs = (Arc::new(points.clone()), 0);
+    let exponents = Arc::new(scalars.iter().map(Fr::to_repr).collect::<Vec<_>>());
+    let theirs = multiexp_cpu(&Worker::new(), theirs, FullDensity, exponents).wait();
+    assert_eq!(theirs.expect("bases for all exponents"), expected);
     let bytes = file_bytes::<G1>(&points);
     let bases = Bases::<G1>::new(&bytes).expect("whole points");
     for engine in engines() {

@@ -28,7 +28,8 @@ use crate::pages::{Pool, filled};
 ///
 /// 4096 points of G1 with their scratch take 1.1 MiB of a 2 MiB second-level cache.
 const BLOCK: usize = 4096;
-const _: () = assert!(BLOCK.ilog2() <= 12);
+/// Sums that are nested before a result is settled.
+pub(super) const MAX_DEPTH: u32 = BLOCK.ilog2();
 
 /// How many points ahead the copy asks for: 16 hide a cache miss behind the copies before it.
 const PREFETCH: usize = 16;
