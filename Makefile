@@ -9,7 +9,7 @@ INSECURE = target/insecure-params
 
 help:
 	@echo 'make demo      build, make insecure 2 KiB parameters, prove and verify a sector'
-	@echo 'make test      formatting, clippy, build, every test'
+	@echo 'make test      formatting, clippy, build, the tests'
 	@echo 'make lint      formatting and clippy'
 	@echo 'make fuzz      two minutes of damaged C1 and parameter files'
 	@echo 'make testdata  seal the sectors of testdata/ again'

@@ -76,10 +76,9 @@ fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
 fn code_of_prove_error(error: &ProveError) -> Code {
     match error {
         ProveError::Invalid { .. } => Code::Invalid,
-        ProveError::Circuit { .. }
-        | ProveError::Witness(_)
-        | ProveError::NotABit { .. }
-        | ProveError::Synthesis { .. } => Code::C1,
+        ProveError::Circuit { .. } | ProveError::Witness(_) => Code::C1,
+        // Faults of ours: the C1 was checked.
+        ProveError::NotABit { .. } | ProveError::Synthesis { .. } => Code::Io,
         ProveError::Map { .. } | ProveError::Bases(_) | ProveError::Native(_) => Code::Parameters,
         ProveError::Verify(error) => code_of_verify_error(error),
     }

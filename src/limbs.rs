@@ -123,7 +123,10 @@ impl Sum {
     }
 }
 
-/// A sum of at most 1000 products, and of at most 4 elements besides.
+/// Products that a [`Products`] takes at most.
+pub const PRODUCTS_MAX: usize = 1000;
+
+/// A sum of at most [`PRODUCTS_MAX`] products, and of at most 4 elements besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Products([u64; 9]);
 

@@ -50,11 +50,6 @@ impl SectorSize {
         }
     }
 
-    /// The size with exactly `bytes` bytes, if there is one.
-    pub fn from_bytes(bytes: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|size| size.bytes() == bytes)
-    }
-
     /// The size as the network writes it: `2KiB`, `32GiB`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -121,7 +121,6 @@ impl Settings {
             Some(threads) => Some(threads),
             None => thread_variable(&mut variables)?,
         };
-        variables.get("CUDA_VISIBLE_DEVICES");
         let no_color = variables.get("NO_COLOR").is_some();
         let logging = variables.get("RUST_LOG").is_some();
         let verbosity = match (shared.quiet, no_color || logging) {

@@ -75,7 +75,7 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
     }
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).init();
     // Before the threads whose work it counts.
-    let mut meter = Meter::new();
+    let meter = matches!(cli.command, Some(Command::Bench(_))).then(Meter::new);
     rayon::ThreadPoolBuilder::new()
         .num_threads(settings.threads.unwrap_or(0))
         .build_global()
@@ -86,6 +86,7 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         (Some(Command::Params(command)), ..) => params::run(&session, command),
         (Some(Command::Sample(args)), ..) => sample::run(&session, args),
         (Some(Command::Bench(command)), ..) => {
+            let mut meter = meter.expect("a bench has a meter");
             bench::run(&session, command, &cli.shared.variants, &mut meter)
         }
         (Some(Command::Info { sector_size }), ..) => info::run(&session, *sector_size),

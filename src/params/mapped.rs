@@ -13,9 +13,8 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use bellperson::groth16::{PreparedVerifyingKey, VerifyingKey, prepare_verifying_key};
+use bellperson::groth16::VerifyingKey;
 use blake2b_simd::blake2b;
 use blstrs::Bls12;
 use memmap2::Mmap;
@@ -40,7 +39,6 @@ pub struct Parameters {
     map: Mmap,
     metadata: Metadata,
     vk: VerifyingKey<Bls12>,
-    prepared: OnceLock<PreparedVerifyingKey<Bls12>>,
 }
 
 /// Whose parameters are wanted.
@@ -118,18 +116,12 @@ impl Parameters {
         check_vk(&map, &vk_bytes, &vk_digest, &files)?;
         check_samples(&map, &layout, &files.params)?;
         let security = security(production, vk_digest, &files)?;
-        let prepared = OnceLock::new();
-        Ok(Self { files, production, security, layout, map, metadata, vk, prepared })
+        Ok(Self { files, production, security, layout, map, metadata, vk })
     }
 
     /// The verifying key.
     pub const fn vk(&self) -> &VerifyingKey<Bls12> {
         &self.vk
-    }
-
-    /// The verifying key with its pairings and tables prepared, on first use.
-    pub fn prepared_vk(&self) -> &PreparedVerifyingKey<Bls12> {
-        self.prepared.get_or_init(|| prepare_verifying_key(&self.vk))
     }
 
     /// The points of `query` as they stand in the file: uncompressed, big-endian.

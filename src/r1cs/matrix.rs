@@ -67,6 +67,12 @@ impl Matrix {
         (&self.columns[range.clone()], &self.coefficients[range])
     }
 
+    /// Entries of the longest row.
+    pub fn longest_row(&self) -> usize {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| (end - start) as usize).max().unwrap_or(0)
+    }
+
     /// Heap bytes.
     pub fn bytes(&self) -> usize {
         4 * self.ends.capacity() + 4 * self.columns.capacity() + 2 * self.coefficients.capacity()

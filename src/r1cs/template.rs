@@ -7,6 +7,7 @@ use super::matrix::Matrix;
 use super::order::AuxOrder;
 use super::recorder::{Recorded, Recorder};
 use crate::circuit::{Commitments, Opening, Porep};
+use crate::limbs::PRODUCTS_MAX;
 use crate::sector::SectorSize;
 
 /// Which matrices a template holds.
@@ -103,6 +104,9 @@ impl Template {
         let dense = [&self.a_density, &self.b_density].map(|of| of.aux_count(challenges) as u64);
         assert_eq!(dense, [numbers.a_aux_dense, numbers.b_aux_dense], "density of {}", self.size);
         assert!(self.b_density.one && !self.b_density.inputs, "B uses no input but ONE");
+        let longest = |section: &Section| section.a.longest_row().max(section.b.longest_row());
+        let longest = longest(&self.prologue).max(longest(&self.challenge));
+        assert!(longest <= PRODUCTS_MAX, "a row's products add up without reduction");
     }
 
     /// Challenges of a partition.
