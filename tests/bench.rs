@@ -23,6 +23,11 @@ fn report(words: &str, iterations: usize) -> Value {
     assert!(output.status.success(), "{words}: {errors}");
     assert!(errors.contains("median ms"), "the table is shown: {errors}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["schema"], 1);
+    assert_eq!(report["device"]["kind"], "cpu");
+    for key in ["version", "git"] {
+        assert!(!report[key].as_str().expect(key).is_empty(), "{key}");
+    }
     for arm in report["arms"].as_array().expect("arms") {
         let samples = arm["samples"].as_array().expect("samples");
         assert_eq!(samples.len(), iterations, "{words}");
@@ -68,6 +73,9 @@ fn compact_synthesis_and_rows_are_measured() {
     assert_eq!(labels(&synth), ["default"]);
     let rows = report("rows testdata/c1-2KiB.json", 1);
     assert_eq!(rows["unit"], "rows");
+    assert_eq!((&rows["sector_size"], &rows["partition"]), (&2048.into(), &0.into()));
+    assert_eq!(synth["partition"], 12);
+    assert_eq!(synth["arms"][0]["variants"]["synth"], "compact");
 }
 
 #[test]
@@ -75,8 +83,10 @@ fn transforms_and_sums_run_beside_bellpersons() {
     for words in ["ntt --log-n 12", "msm --log-n 10"] {
         assert_eq!(labels(&report(words, 1)), ["prover=native", "prover=bellperson"], "{words}");
     }
+    assert_eq!(report("ntt --log-n 12", 1)["log_n"], 12);
     let windows = report("msm --log-n 10 --variant window=auto,8", 1);
     assert_eq!(labels(&windows), ["window=auto", "window=8"]);
+    assert_eq!(windows["arms"][1]["variants"]["window.h"], "8");
 }
 
 #[test]
@@ -97,6 +107,11 @@ fn what_cannot_be_measured_is_refused() {
         ("ntt --log-n 28", 2, "--log-n"),
         ("msm --iterations 0", 2, "iterations"),
         ("synth no/such/file", 1, "no/such/file"),
+        ("ntt --log-n 27 --ram 1GiB", 6, "--ram"),
+        ("msm --log-n 20 --ram 256MiB", 6, "--ram"),
+        ("rows testdata/c1-2KiB.json --ram 128MiB", 6, "--ram"),
+        ("synth testdata/c1-2KiB.json --variant synth=classic --ram 256MiB", 6, "--ram"),
+        ("prove testdata/c1-2KiB.json --device gpu", 5, "no usable GPU"),
     ] {
         let output = bench(words);
         let errors = String::from_utf8_lossy(&output.stderr);

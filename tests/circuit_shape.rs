@@ -132,6 +132,8 @@ fn compare(size: SectorSize, entries: [f64; 3]) {
         template.coefficients.len(),
         started.elapsed(),
     );
+    let planned_bytes = Template::planned_bytes(size, Matrices::Abc);
+    assert!(template.bytes() as u64 <= planned_bytes, "the plan of {planned_bytes} bytes holds");
     let mut comparer = Comparer::new(&template);
     synthesize_blank(size, &mut comparer).expect("the reference synthesizes");
 

@@ -82,6 +82,8 @@ fn what_prove_says_of_itself_is_data() {
         ("info --sector-size 34359738368", "130278541"),
         ("params list --params .", "47373928632"),
         ("params list --params no/folder", "absent"),
+        ("params list --params no/folder --json -", "\"schema\": 1"),
+        ("info --json -", "\"schema\": 1"),
         ("completions bash", "_prove"),
         ("man", ".TH prove 1"),
     ] {

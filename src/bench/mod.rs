@@ -12,6 +12,11 @@ pub mod table;
 pub use sample::Sample;
 pub use summary::Summary;
 
+use std::collections::BTreeMap;
+
+use crate::build;
+use crate::report::{DeviceInfo, SCHEMA};
+use crate::sector::SectorSize;
 use sample::Meter;
 
 /// One combination of variants.
@@ -19,6 +24,8 @@ use sample::Meter;
 pub struct Arm<V> {
     /// What tells it from the others: `lc=vec presize=off`.
     pub label: String,
+    /// Every stage that takes part, and the name of its variant.
+    pub names: BTreeMap<&'static str, String>,
     /// The settings that the body runs with.
     pub variants: V,
 }
@@ -32,11 +39,52 @@ pub struct Work {
     pub ms: Option<f64>,
 }
 
+/// What a comparison is about.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// What runs: `synth`, `ntt`.
+    pub bench: &'static str,
+    /// The unit of [`Work::items`], plural.
+    pub unit: &'static str,
+    /// The device that does the work.
+    pub device: DeviceInfo,
+    /// Sector size in bytes, where a sector takes part.
+    pub sector_size: Option<u64>,
+    /// The partition, where one takes part.
+    pub partition: Option<usize>,
+    /// log2 of the size, where only a size matters.
+    pub log_n: Option<u32>,
+}
+
+impl Subject {
+    /// Neither of a sector nor of a size so far.
+    pub const fn new(bench: &'static str, unit: &'static str, device: DeviceInfo) -> Self {
+        Self { bench, unit, device, sector_size: None, partition: None, log_n: None }
+    }
+
+    /// Of a whole sector.
+    pub fn of_sector(self, size: SectorSize) -> Self {
+        Self { sector_size: Some(size.bytes()), ..self }
+    }
+
+    /// Of one partition of a sector.
+    pub fn of_partition(self, size: SectorSize, partition: usize) -> Self {
+        Self { sector_size: Some(size.bytes()), partition: Some(partition), ..self }
+    }
+
+    /// Of 2^`log_n` items.
+    pub fn of_size(self, log_n: u32) -> Self {
+        Self { log_n: Some(log_n), ..self }
+    }
+}
+
 /// All samples of one arm.
 #[derive(Clone, Debug)]
 pub struct ArmSamples {
     /// The arm's label.
     pub label: String,
+    /// The arm's stages and variants.
+    pub names: BTreeMap<&'static str, String>,
     /// One sample per iteration, in the order of running.
     pub samples: Vec<Sample>,
 }
@@ -44,10 +92,8 @@ pub struct ArmSamples {
 /// Arms that ran in turn; the first is the baseline.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// What ran: `synth`, `ntt`.
-    pub what: String,
-    /// The unit of [`Work::items`], plural.
-    pub unit: &'static str,
+    /// What ran.
+    pub subject: Subject,
     /// The arms, in the order given.
     pub arms: Vec<ArmSamples>,
     /// Why there are no hardware counters, when there are none.
@@ -62,8 +108,7 @@ pub struct Comparison {
 /// # Errors
 /// The first error of the body ends the comparison.
 pub fn compare<V, E>(
-    what: &str,
-    unit: &'static str,
+    subject: Subject,
     arms: &[Arm<V>],
     plan: Plan,
     meter: &mut Meter,
@@ -73,7 +118,11 @@ pub fn compare<V, E>(
     assert!(!arms.is_empty(), "a comparison has at least one arm");
     let mut results: Vec<ArmSamples> = arms
         .iter()
-        .map(|arm| ArmSamples { label: arm.label.clone(), samples: Vec::new() })
+        .map(|Arm { label, names, .. }| ArmSamples {
+            label: label.clone(),
+            names: names.clone(),
+            samples: Vec::new(),
+        })
         .collect();
     let first = usize::from(!plan.warm_up);
     for iteration in first..=plan.iterations {
@@ -87,7 +136,7 @@ pub fn compare<V, E>(
         }
     }
     let counters_missing = meter.counters_missing();
-    Ok(Comparison { what: what.to_owned(), unit, arms: results, counters_missing })
+    Ok(Comparison { subject, arms: results, counters_missing })
 }
 
 /// How often each arm runs.
@@ -113,12 +162,21 @@ impl ArmSamples {
 }
 
 impl Comparison {
-    /// The comparison as JSON: every sample, and median, min, max and ratio per arm.
+    /// The comparison as JSON: build, subject, every sample, and median, min, max and ratio per
+    /// arm.
     pub fn to_json(&self) -> serde_json::Value {
         let arms: Vec<_> = self.arms.iter().map(|arm| self.arm_json(arm)).collect();
+        let Subject { bench, unit, device, sector_size, partition, log_n } = &self.subject;
         serde_json::json!({
-            "bench": self.what,
-            "unit": self.unit,
+            "schema": SCHEMA,
+            "version": build::PACKAGE_VERSION,
+            "git": build::GIT_REVISION,
+            "bench": bench,
+            "unit": unit,
+            "device": device,
+            "sector_size": sector_size,
+            "partition": partition,
+            "log_n": log_n,
             "baseline": self.arms[0].label,
             "counters_missing": self.counters_missing,
             "arms": arms,
@@ -129,6 +187,7 @@ impl Comparison {
         let samples: Vec<_> = arm.samples.iter().map(Sample::to_json).collect();
         serde_json::json!({
             "arm": arm.label,
+            "variants": arm.names,
             "ms": Summary::of(&arm.times_ms()),
             "ratio_to_baseline": Summary::of(&arm.ratios(&self.arms[0])),
             "samples": samples,
@@ -139,12 +198,28 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Device;
+
+    pub(super) fn subject(bench: &'static str, unit: &'static str) -> Subject {
+        let device = DeviceInfo {
+            kind: Device::Cpu,
+            name: "a processor".to_owned(),
+            uuid: None,
+            driver: None,
+            compute_capability: None,
+        };
+        Subject::new(bench, unit, device).of_partition(SectorSize::KiB2, 3)
+    }
 
     fn arms(labels: &[&str]) -> Vec<Arm<u64>> {
         labels
             .iter()
             .zip(1..)
-            .map(|(label, variants)| Arm { label: (*label).to_owned(), variants })
+            .map(|(label, variants)| Arm {
+                label: (*label).to_owned(),
+                names: BTreeMap::from([("prover", variants.to_string())]),
+                variants,
+            })
             .collect()
     }
 
@@ -152,8 +227,7 @@ mod tests {
     fn arms_take_turns_and_the_warm_up_is_not_counted() {
         let mut order = Vec::new();
         let comparison = compare(
-            "test",
-            "items",
+            subject("test", "items"),
             &arms(&["a", "b"]),
             Plan { warm_up: true, iterations: 2 },
             &mut Meter::new(),
@@ -166,6 +240,9 @@ mod tests {
         assert_eq!(comparison.arms[1].ratios(&comparison.arms[0]), [2.0, 2.0]);
         let json = comparison.to_json();
         assert_eq!(json["arms"][1]["ratio_to_baseline"]["median"], 2.0);
+        assert_eq!((&json["schema"], &json["partition"]), (&SCHEMA.into(), &3.into()));
+        assert_eq!(json["device"]["name"], "a processor");
+        assert_eq!(json["arms"][1]["variants"]["prover"], "2");
         assert_eq!(json["arms"][0]["samples"].as_array().map(Vec::len), Some(2));
     }
 
@@ -173,8 +250,7 @@ mod tests {
     fn an_error_of_the_body_ends_the_comparison() {
         let plan = Plan { warm_up: false, iterations: 1 };
         let error = compare(
-            "test",
-            "items",
+            subject("test", "items"),
             &arms(&["a"]),
             plan,
             &mut Meter::new(),

@@ -32,7 +32,7 @@ impl fmt::Display for Comparison {
 
 impl Comparison {
     fn rate_title(&self) -> String {
-        format!("M{}/s", self.unit)
+        format!("M{}/s", self.subject.unit)
     }
 
     fn row(&self, arm: &ArmSamples, width: usize) -> Result<String, fmt::Error> {
@@ -91,7 +91,10 @@ impl Comparison {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::Work;
+    use super::super::tests::subject;
     use super::*;
 
     #[test]
@@ -105,10 +108,13 @@ mod tests {
             counts: None,
             work: Work { items: 1_000_000, ms: None },
         };
-        let arm = |label: &str, ms| ArmSamples { label: label.into(), samples: vec![sample(ms)] };
+        let arm = |label: &str, ms| ArmSamples {
+            label: label.into(),
+            names: BTreeMap::new(),
+            samples: vec![sample(ms)],
+        };
         let comparison = Comparison {
-            what: "rows".into(),
-            unit: "rows",
+            subject: subject("rows", "rows"),
             arms: vec![arm("lc=vec", 100.0), arm("lc=smallvec1", 150.0)],
             counters_missing: Some("not supported".into()),
         };

@@ -13,22 +13,26 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::{Session, prove};
+use super::{Session, cpu_info, prove};
 use crate::bench::sample::Meter;
-use crate::bench::{Arm, Plan, Work, compare};
+use crate::bench::{Arm, Plan, Subject, Work, compare};
 use crate::c1::Sector;
 use crate::cli::{BenchCommand, Repeat};
+use crate::device;
 use crate::groth16;
 use crate::groth16::quotient::quotient;
 use crate::groth16::synthesis::{compact_assignments, row_by_row};
 use crate::memory::Budget;
+use crate::msm::plan::SumsPlan;
 use crate::msm::{Arithmetic, Bases, G1};
 use crate::ntt::Evals;
 use crate::ntt::cpu::Domain;
 use crate::progress::Silent;
 use crate::r1cs::{Evaluator, Matrices, Template};
+use crate::sector::SectorSize;
 use crate::settings::{SettingsError, Verbosity};
 use crate::variant::{Job, ProverVariant, SynthVariant, VariantFlag, Variants, arms};
+use crate::witness::Layout;
 
 /// Rows that the streamed evaluation holds at a time: 2 x 32 MiB.
 const BLOCK_ROWS: usize = 1 << 20;
@@ -64,12 +68,16 @@ impl Bench<'_> {
         let arms = self.arms(&[]);
         let sector = self.sector(c1, partition)?;
         let size = sector.registered_proof.size;
-        let template = arms
-            .iter()
-            .any(|arm| arm.variants.synth == SynthVariant::Compact)
-            .then(|| Template::record(size, Matrices::Ab));
+        let has = |synth| arms.iter().any(|arm| arm.variants.synth == synth);
+        let compact = has(SynthVariant::Compact);
+        let rows = has(SynthVariant::Classic) || has(SynthVariant::Reference);
+        let rows_bytes = if rows { planned_row_by_row(size) } else { 0 };
+        let streamed_bytes = if compact { planned_streamed(size) } else { 0 };
+        self.check_memory(rows_bytes + streamed_bytes)?;
+        let template = compact.then(|| Template::record(size, Matrices::Ab));
         let items = size.circuit().constraints + size.inputs() as u64;
-        self.compare("synth", "rows", &arms, repeat, |&variants| {
+        let subject = self.subject("synth", "rows").of_partition(size, partition);
+        self.compare(subject, &arms, repeat, |&variants| {
             match &template {
                 Some(template) if variants.synth == SynthVariant::Compact => {
                     let witnesses = compact_assignments(&sector, partition..partition + 1)?;
@@ -85,10 +93,13 @@ impl Bench<'_> {
     fn rows(self, c1: &Path, partition: usize, repeat: Repeat) -> Result<()> {
         let arms = self.arms(&[]);
         let sector = self.sector(c1, partition)?;
-        let template = Template::record(sector.registered_proof.size, Matrices::Ab);
+        let size = sector.registered_proof.size;
+        self.check_memory(planned_streamed(size))?;
+        let template = Template::record(size, Matrices::Ab);
         let witnesses = compact_assignments(&sector, partition..partition + 1)?;
         let evaluator = Evaluator::new(&template, &witnesses[0]);
-        self.compare("rows", "rows", &arms, repeat, |_| {
+        let subject = self.subject("rows", "rows").of_partition(size, partition);
+        self.compare(subject, &arms, repeat, |_| {
             stream_rows(&evaluator);
             Ok(Work { items: evaluator.rows() as u64, ms: None })
         })
@@ -96,14 +107,18 @@ impl Bench<'_> {
 
     /// The quotient of random a and b: six transforms of ours, seven of bellperson's.
     fn ntt(self, log_n: u32, repeat: Repeat) -> Result<()> {
+        /// a and b, their copies, c, a spare array and two that bellperson's transforms make.
+        const ARRAYS: u64 = 8;
         let arms = self.arms(&both_provers());
         let n = 1_usize << log_n;
+        self.check_memory(ARRAYS * 32 * n as u64)?;
         let [a, b] = [0, 1].map(|stream| random_scalars(n, stream));
         let domain = Domain::new(Arithmetic::detect(), log_n);
         let worker = Worker::new();
         // Each domain point takes part in one butterfly of each of log_n stages, halved.
         let items = 6 * n as u64 * u64::from(log_n) / 2;
-        self.compare("ntt", "butterflies", &arms, repeat, |variants| {
+        let subject = self.subject("ntt", "butterflies").of_size(log_n);
+        self.compare(subject, &arms, repeat, |variants| {
             match variants.prover {
                 ProverVariant::Native => {
                     drop(quotient(&domain, Evals(a.clone()), Evals(b.clone())));
@@ -116,8 +131,13 @@ impl Bench<'_> {
 
     /// Distinct points, uniform scalars.
     fn msm(self, log_n: u32, repeat: Repeat) -> Result<()> {
+        /// A point, uncompressed and as two affine copies while they are gathered, and its scalar
+        /// as an element and as an integer.
+        const POINT_BYTES: u64 = 3 * 96 + 2 * 32;
         let arms = self.arms(&both_provers());
         let n = 1_usize << log_n;
+        let sums = arms.iter().map(|arm| SumsPlan::of_h(n as u64, arm.variants.window_h).bytes());
+        self.check_memory(POINT_BYTES * n as u64 + sums.max().unwrap_or(0))?;
         let scalars = random_scalars(n, 0);
         let points = distinct_points(n);
         let bytes: Vec<u8> = points.par_iter().flat_map_iter(G1Affine::to_uncompressed).collect();
@@ -127,7 +147,8 @@ impl Bench<'_> {
         let points = std::sync::Arc::new(points);
         let worker = Worker::new();
         let arithmetic = Arithmetic::detect();
-        self.compare("msm", "points", &arms, repeat, |variants| {
+        let subject = self.subject("msm", "points").of_size(log_n);
+        self.compare(subject, &arms, repeat, |variants| {
             match variants.prover {
                 ProverVariant::Native => {
                     arithmetic.dense_sum(bases, &scalars, variants.window_h)?;
@@ -148,10 +169,13 @@ impl Bench<'_> {
         let arms = self.arms(&[]);
         let sector = self.sector(c1, 0)?;
         let proof = sector.registered_proof;
+        let settings = &self.session.settings;
+        device::choose(settings.device, proof.size, settings.gpu_forbidden)?;
         let needed_bytes = arms.iter().map(|arm| groth16::memory_bytes(arm.variants, proof)).max();
-        Budget::detect(self.session.settings.ram_bytes).check(needed_bytes.unwrap_or(0))?;
+        Budget::detect(settings.ram_bytes).check(needed_bytes.unwrap_or(0))?;
         let opened = prove::open(self.session, proof.size)?;
-        self.compare("prove", "proofs", &arms, repeat, |&variants| {
+        let subject = self.subject("prove", "proofs").of_sector(proof.size);
+        self.compare(subject, &arms, repeat, |&variants| {
             let prover = groth16::prover(variants, &opened.parameters, proof.size, &Silent)?;
             groth16::prove::prove(&sector, &*prover, &opened.verifier, &Silent)?;
             Ok(Work { items: proof.partitions() as u64, ms: None })
@@ -162,7 +186,23 @@ impl Bench<'_> {
     fn arms(&self, unless_given: &[VariantFlag]) -> Vec<Arm<Variants>> {
         let flags = if self.flags.is_empty() { unless_given } else { self.flags };
         let arms = arms(self.job, flags).expect("parsing checked them");
-        arms.into_iter().map(|(label, variants)| Arm { label, variants }).collect()
+        let arm = |(label, variants): (_, Variants)| {
+            let names = variants.names(self.job).into_iter().collect();
+            Arm { label, names, variants }
+        };
+        arms.into_iter().map(arm).collect()
+    }
+
+    /// Checks what the measurement itself takes, beside the process.
+    fn check_memory(&self, needed_bytes: u64) -> Result<()> {
+        /// The process, the C1 and the hashers' constants.
+        const BASE_BYTES: u64 = 128 << 20;
+        let budget = Budget::detect(self.session.settings.ram_bytes);
+        Ok(budget.check(needed_bytes + BASE_BYTES)?)
+    }
+
+    fn subject(&self, bench: &'static str, unit: &'static str) -> Subject {
+        Subject::new(bench, unit, cpu_info())
     }
 
     /// A sector that has the partition.
@@ -177,8 +217,7 @@ impl Bench<'_> {
 
     fn compare(
         self,
-        what: &'static str,
-        unit: &'static str,
+        subject: Subject,
         arms: &[Arm<Variants>],
         repeat: Repeat,
         body: impl FnMut(&Variants) -> Result<Work>,
@@ -189,7 +228,7 @@ impl Bench<'_> {
             0 => progress.note(&format!("warm-up of {label}")),
             _ => progress.note(&format!("run {iteration} of {label}")),
         };
-        let comparison = compare(what, unit, arms, plan, self.meter, tell, body)?;
+        let comparison = compare(subject, arms, plan, self.meter, tell, body)?;
         self.session.console.close();
         if self.session.settings.verbosity != Verbosity::Quiet {
             self.session.console.print(&comparison.to_string());
@@ -223,6 +262,18 @@ fn distinct_points(count: usize) -> Vec<G1Affine> {
         affine
     };
     (0..count.div_ceil(CHUNK)).into_par_iter().flat_map_iter(chunk).collect()
+}
+
+/// What a row by row synthesis holds: a, b and c of every row, and the assignment.
+fn planned_row_by_row(size: SectorSize) -> u64 {
+    let numbers = size.circuit();
+    96 * numbers.constraints + 32 * numbers.aux
+}
+
+/// What streamed rows take: the template, the compact assignment and a block of a and b.
+fn planned_streamed(size: SectorSize) -> u64 {
+    let blocks = 2 * 32 * BLOCK_ROWS as u64;
+    Template::planned_bytes(size, Matrices::Ab) + Layout::new(size).bytes() as u64 + blocks
 }
 
 fn stream_rows(evaluator: &Evaluator<'_>) {

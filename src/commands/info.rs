@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Session;
 use super::params::Entry;
 use crate::memory::{Budget, Bytes, CgroupMemory};
+use crate::report::SCHEMA;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
 use crate::variant::Job;
 use crate::{build, device, groth16, params, sys};
@@ -20,6 +21,7 @@ pub(super) fn run(session: &Session, size: Option<SectorSize>) -> Result<()> {
 /// Everything that `prove info` tells.
 #[derive(Debug, Serialize)]
 struct Info {
+    schema: u32,
     version: &'static str,
     git: &'static str,
     cuda: Option<&'static str>,
@@ -72,6 +74,7 @@ impl Info {
         let budget = Budget::detect(settings.ram_bytes);
         let memory = sys::machine_memory();
         Self {
+            schema: SCHEMA,
             version: build::PACKAGE_VERSION,
             git: build::GIT_REVISION,
             cuda: None,
@@ -208,6 +211,7 @@ mod tests {
             assert!(text.contains(words), "`{words}` in\n{text}");
         }
         let json = serde_json::to_value(&info).expect("serializable");
+        assert_eq!(json["schema"], SCHEMA);
         assert_eq!(json["sector"]["partitions"], 10);
         assert_eq!(json["memory_budget_bytes"], 1 << 30);
         assert_eq!(json["parameters"][0]["security"], serde_json::Value::Null);

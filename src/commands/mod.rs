@@ -137,13 +137,7 @@ impl Session {
             sector_size: None,
             registered_proof: None,
             partitions: None,
-            device: DeviceInfo {
-                kind: Device::Cpu,
-                name: sys::cpu_name(),
-                uuid: None,
-                driver: None,
-                compute_capability: None,
-            },
+            device: cpu_info(),
             variants: BTreeMap::new(),
             environment: self.settings.environment.clone(),
             parameters: None,
@@ -202,6 +196,17 @@ impl Session {
                 .with_context(|| format!("C1 `{}`", shown(path)))?;
         }
         Ok(read)
+    }
+}
+
+/// The CPU, for reports.
+fn cpu_info() -> DeviceInfo {
+    DeviceInfo {
+        kind: Device::Cpu,
+        name: sys::cpu_name(),
+        uuid: None,
+        driver: None,
+        compute_capability: None,
     }
 }
 

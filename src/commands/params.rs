@@ -10,13 +10,14 @@ use super::Session;
 use crate::cli::ParamsCommand;
 use crate::params::list::{DigestState, Length, Listing};
 use crate::params::{self, ParameterFiles, Parameters, ProductionDigests, check, setup};
+use crate::report::SCHEMA;
 use crate::sector::SectorSize;
 
 pub(super) fn run(session: &Session, command: &ParamsCommand) -> Result<()> {
     match command {
         ParamsCommand::List => {
             let listings = params::list::list(&session.settings.params);
-            session.answer(&Table(listings.iter().map(Entry::new).collect()))
+            session.answer(&Table::new(listings.iter().map(Entry::new).collect()))
         }
         ParamsCommand::Check { sector_size } => check_all(session, *sector_size),
         ParamsCommand::Setup { insecure: _, sector_size, out, seed } => {
@@ -49,7 +50,7 @@ fn check_all(session: &Session, size: Option<SectorSize>) -> Result<()> {
     }
     let listings = sizes.iter().map(|&size| params::list::list_size(folder, size));
     let entries: Vec<Entry> = listings.map(|listing| Entry::new(&listing)).collect();
-    session.write_json(&Table(entries))
+    session.write_json(&Table::new(entries))
 }
 
 fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) -> Result<()> {
@@ -64,8 +65,18 @@ fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) ->
 
 /// What `params list` tells.
 #[derive(Serialize)]
-#[serde(transparent)]
-struct Table(Vec<Entry>);
+struct Table {
+    /// [`SCHEMA`].
+    schema: u32,
+    /// One entry a sector size.
+    parameters: Vec<Entry>,
+}
+
+impl Table {
+    const fn new(parameters: Vec<Entry>) -> Self {
+        Self { schema: SCHEMA, parameters }
+    }
+}
 
 /// The files of one sector size.
 #[derive(Debug, Serialize)]
@@ -160,7 +171,7 @@ impl fmt::Display for FileEntry {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, entry) in self.0.iter().enumerate() {
+        for (index, entry) in self.parameters.iter().enumerate() {
             let newline = if index == 0 { "" } else { "\n" };
             let marker = if entry.marker { ", marked as insecure" } else { "" };
             writeln!(f, "{newline}{}: {}{marker}", entry.sector_size, entry.summary())?;

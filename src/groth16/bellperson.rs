@@ -17,11 +17,12 @@ use super::{Blinding, Proof, ProveError, Prover};
 use crate::c1::Sector;
 use crate::params::layout::{Counts, Query};
 use crate::progress::{Device, Phase, PhaseId, Progress};
-use crate::r1cs::{Matrices, Replay};
+use crate::r1cs::{Matrices, Replay, Template};
 use crate::reference;
-use crate::sector::SectorSize;
+use crate::sector::{RegisteredProof, SectorSize};
 use crate::variant::{SynthVariant, Variants};
 use crate::with_tree;
+use crate::witness::Layout;
 
 /// bellperson's prover with a mapped parameter file.
 pub struct Bellperson {
@@ -135,17 +136,26 @@ fn prove_with<Tree: 'static + MerkleTreeTrait>(
 /// all five queries (decoded, 96 or 192 bytes), their offsets in the file (16 bytes a point), and
 /// h and the assignment as integers (32 bytes each).
 ///
-/// What the allocator keeps besides is counted as an eighth. Measured RssAnon against this plan,
-/// two cores: 1.813 of 1.833 GB at 2 KiB, 2.276 of 2.281 GB at 8 MiB.
-pub fn memory_bytes(size: SectorSize) -> u64 {
+/// What the allocator keeps besides is counted as an eighth. Measured RssAnon against this much of
+/// the plan, two cores: 1.813 of 1.833 GB at 2 KiB, 2.276 of 2.281 GB at 8 MiB. Unless
+/// `synth=reference`, our template and assignment stay beside it.
+pub fn memory_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
     /// The process itself, the C1 and the hashers' constants.
     const BASE_BYTES: u64 = 128 << 20;
+    let size = proof.size;
     let counts = Counts::of(size);
     let points = |query| u64::from(counts.query(query));
     let of_queries: u64 =
         Query::ALL.map(|query| points(query) * (query.point_bytes() as u64 + 16)).iter().sum();
     let of_scalars = 32 * (points(Query::H) + points(Query::L));
-    (of_queries + of_scalars) / 8 * 9 + BASE_BYTES
+    let ours = match variants.synth {
+        SynthVariant::Reference => 0,
+        _ => {
+            let template = Template::planned_bytes(size, Matrices::Abc);
+            template + Layout::new(size).bytes() as u64
+        }
+    };
+    (of_queries + of_scalars) / 8 * 9 + ours + BASE_BYTES
 }
 
 /// Reports the two halves of bellperson's prover, of which only the first calls back.
@@ -185,5 +195,21 @@ impl<C: Circuit<Fr>> Circuit<Fr> for Timed<'_, C> {
         self.circuit.synthesize(system)?;
         self.phases.enter("prove");
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sector::{ProofVersion, SectorSize};
+
+    #[test]
+    fn our_template_is_in_the_plan_unless_the_reference_synthesizes() {
+        for size in [SectorSize::KiB2, SectorSize::GiB32] {
+            let proof = RegisteredProof { size, version: ProofVersion::V1_1 };
+            let planned = |synth| memory_bytes(Variants { synth, ..Variants::default() }, proof);
+            let [ours, reference] = [SynthVariant::Compact, SynthVariant::Reference].map(planned);
+            assert!(ours > reference + Template::planned_bytes(size, Matrices::Abc), "{size}");
+        }
     }
 }

@@ -80,7 +80,7 @@ pub fn prover<'p>(
 pub fn memory_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
     match variants.prover {
         ProverVariant::Native => cpu::memory_bytes(variants, proof),
-        ProverVariant::Bellperson => bellperson::memory_bytes(proof.size),
+        ProverVariant::Bellperson => bellperson::memory_bytes(variants, proof),
     }
 }
 

@@ -197,7 +197,6 @@ impl Native<'_> {
     ) -> Result<G1Projective, NativeError> {
         let n = self.queries.h.len() + 1;
         assert!(n.is_power_of_two() && partition.rows <= n, "the rows fit the domain");
-        let domain = Domain::new(self.options.arithmetic, n.trailing_zeros());
         let bytes = size_of::<Fr>() as u64 * n as u64;
         let [mut a, mut b] = [(); 2].map(|()| filled(Fr::ZERO, n));
         let phase = Phase::new("rows")
@@ -208,7 +207,11 @@ impl Native<'_> {
         });
         let phase =
             Phase::new("quotient").partition(partition.partition).total(n as u64, Unit::Items);
-        let h = progress.run(phase, 6 * bytes, |_| quotient(&domain, Evals(a), Evals(b)));
+        let h = progress.run(phase, 6 * bytes, |_| {
+            // Here, so that its spare array is gone before the sum.
+            let domain = Domain::new(self.options.arithmetic, n.trailing_zeros());
+            quotient(&domain, Evals(a), Evals(b))
+        });
         let phase =
             Phase::new("h").partition(partition.partition).total(h.len() as u64, Unit::Items);
         let window = self.options.window_h;

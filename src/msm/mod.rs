@@ -13,6 +13,7 @@ pub mod bits;
 pub mod dense;
 pub mod engine;
 pub mod naive;
+pub mod plan;
 pub mod portable;
 pub mod tail;
 pub mod tree;

@@ -130,6 +130,16 @@ impl Template {
         self.prologue.inputs + self.challenges() * self.challenge.inputs
     }
 
+    /// Heap bytes of the matrices of `size`, at most, known before they are recorded.
+    pub fn planned_bytes(size: SectorSize, matrices: Matrices) -> u64 {
+        // Entries of 6 bytes and ends of 4 a row and matrix.
+        let row_bytes = match matrices {
+            Matrices::Ab => 40,
+            Matrices::Abc => 65,
+        };
+        row_bytes * size.circuit().constraints / size.challenges_per_partition() as u64
+    }
+
     /// Heap bytes of the matrices.
     pub fn bytes(&self) -> usize {
         let section = |section: &Section| {
