@@ -3,6 +3,7 @@ CARGO ?= cargo
 PYTHON ?= python3
 PROVE = target/release/prove
 INSECURE = target/insecure-params
+INSECURE_2KIB = $(INSECURE)/v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-0-0-sha256_hasher-032d3138d22506ec0082ed72b2dcba18df18477904e35bafee82b3793b06832f.params
 
 .PHONY: help demo test lint build fuzz testdata testdata-proof parity-full cuda gpu-test-build \
 	gpu-test
@@ -21,9 +22,11 @@ help:
 build:
 	$(CARGO) build --release --locked --bins --tests
 
-demo: build
-	@ls $(INSECURE)/*.params >/dev/null 2>&1 || \
-	    $(PROVE) params setup --insecure --sector-size 2KiB --seed 1 --out $(INSECURE)
+# The tests make the same ones, from the same seed.
+$(INSECURE_2KIB): | build
+	$(PROVE) params setup --insecure --sector-size 2KiB --seed 1 --out $(INSECURE)
+
+demo: build $(INSECURE_2KIB)
 	$(PROVE) --params $(INSECURE) testdata/c1-2KiB.json target/demo.proof
 	$(PROVE) --params $(INSECURE) verify testdata/c1-2KiB.json target/demo.proof
 
@@ -43,7 +46,7 @@ testdata:
 	UPDATE_TESTDATA=1 $(CARGO) test --release --locked --test testdata
 
 # Lets upstream prove testdata/$(NAME).json with the parameters in target/insecure-params.
-testdata-proof:
+testdata-proof: $(INSECURE_2KIB)
 	PROVE_TESTDATA=$(NAME) $(CARGO) test --release --locked --test oracle committed
 	$(MAKE) testdata
 

@@ -1,5 +1,7 @@
 //! Exit codes, and the one place that maps errors to them.
 
+use std::path::PathBuf;
+
 use crate::c1::C1Error;
 use crate::device::DeviceError;
 use crate::groth16::proof::DecodeError;
@@ -52,7 +54,7 @@ pub fn code_of(error: &anyhow::Error) -> Code {
 }
 
 fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
-    if error.is::<SettingsError>() {
+    if error.is::<SettingsError>() || error.is::<SameFile>() {
         Some(Code::Usage)
     } else if error.is::<C1Error>() {
         Some(Code::C1)
@@ -110,6 +112,20 @@ pub struct InvalidProof {
     pub partitions: Vec<usize>,
     /// Partitions of the sector.
     pub count: usize,
+}
+
+/// The command line names one file for two things, one of which is written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} and {} are the same file: `{}`\n\
+     hint: give each a file of its own; one would be written over the other",
+    roles[0], roles[1], path.display()
+)]
+pub struct SameFile {
+    /// What the file is named for, as `OUT` or `--json`.
+    pub roles: [&'static str; 2],
+    /// The file, as it is named second.
+    pub path: PathBuf,
 }
 
 /// An error as people see it: `error: ` and the chain on one line, then its hints.

@@ -29,12 +29,6 @@ pub enum OutputError {
         /// The path.
         path: PathBuf,
     },
-    /// OUT is the C1 itself.
-    #[error("cannot write `{}`: it is the C1", .path.display())]
-    IsInput {
-        /// The path.
-        path: PathBuf,
-    },
     /// The folder of OUT does not exist.
     #[error("cannot write `{}`: there is no folder `{}`", .path.display(), .folder.display())]
     NoFolder {
@@ -113,21 +107,6 @@ impl Output {
         Ok(Self::File { shown: path.to_owned(), target })
     }
 
-    /// Refuses a place where `input` lies: it would be lost.
-    ///
-    /// # Errors
-    /// When it lies there.
-    pub fn refuse(&self, input: &Path) -> Result<(), OutputError> {
-        match self {
-            Self::File { shown, target }
-                if fs::canonicalize(input).is_ok_and(|input| input == *target) =>
-            {
-                Err(OutputError::IsInput { path: shown.clone() })
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Writes `bytes`: a file is replaced at once, after everything is on the disk.
     ///
     /// # Errors
@@ -160,15 +139,14 @@ fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Writes `bytes` under a temporary name beside `target`, down to the disk.
 fn write_temporary(target: &Path, bytes: &[u8]) -> io::Result<TemporaryFile> {
-    let temporary = TemporaryFile::beside(target);
-    let mut file = File::create(temporary.path())?;
+    let (mut file, temporary) = TemporaryFile::create(target)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     Ok(temporary)
 }
 
 /// The folder that a path lies in; `.` for a bare name.
-fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -217,20 +195,6 @@ mod tests {
         Output::prepare(&link, 3).expect("writable").write(b"new").expect("written");
         assert_eq!(fs::read(&file).expect("read"), b"new");
         assert!(fs::symlink_metadata(&link).expect("link").is_symlink());
-    }
-
-    #[test]
-    fn the_input_is_not_overwritten() {
-        let folder = tempfile::tempdir().expect("folder");
-        let (input, link) = (folder.path().join("c1"), folder.path().join("link"));
-        fs::write(&input, "C1").expect("write");
-        std::os::unix::fs::symlink(&input, &link).expect("link");
-        for out in [&input, &link] {
-            let output = Output::prepare(out, 1).expect("writable");
-            assert!(matches!(output.refuse(&input), Err(OutputError::IsInput { .. })));
-        }
-        let other = Output::prepare(&folder.path().join("out"), 1).expect("writable");
-        assert!(other.refuse(&input).is_ok());
     }
 
     #[test]

@@ -13,9 +13,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::exit::Code;
+use crate::temporary::Delivery;
 use crate::{sys, temporary};
 
-/// Starts watching for INT, TERM and HUP (unless `nohup` lets that be ignored), and for the end of `timeout`.
+/// Starts watching for INT, TERM and HUP (unless `nohup` lets that be ignored), and for the end of
+/// `timeout`.
 ///
 /// # Errors
 /// When the handlers or the threads cannot be set up.
@@ -47,12 +49,22 @@ pub fn install(timeout: Option<Duration>) -> io::Result<()> {
 }
 
 /// Removes every temporary file and ends the process without running anything else; returns only
-/// when the result is being delivered at this moment.
+/// the first time that this would cut off the delivery of the result, or the report after it.
 fn leave(code: Code, what: &str) {
-    let Some(_registry) = temporary::abandon() else { return };
+    let Some(registry) = temporary::abandon() else { return };
     // What progress bars have left of the line goes first.
     let clear = if io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
+    let left = what_is_left(registry.delivery());
     // Standard error may be closed; the exit code says the same.
-    let _ = writeln!(io::stderr(), "{clear}error: {what}; nothing was written");
+    let _ = writeln!(io::stderr(), "{clear}error: {what}; {left}");
     signal_hook::low_level::exit(code as i32)
+}
+
+/// What a run that ends now leaves behind.
+const fn what_is_left(delivery: Delivery) -> &'static str {
+    match delivery {
+        Delivery::Ahead => "nothing was written",
+        Delivery::UnderWay => "the output was being written and may be missing or incomplete",
+        Delivery::Done => "the output is complete, the report may be missing",
+    }
 }

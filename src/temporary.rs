@@ -4,45 +4,80 @@
 //! settles who wins when a result is delivered just as a signal arrives.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static REGISTRY: Mutex<Registry> =
-    Mutex::new(Registry { paths: BTreeSet::new(), delivering: false });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry::new());
 
-/// What exists under temporary names now.
+/// How far the run's result is on its way to where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Nothing of it is there.
+    Ahead,
+    /// It is being put there: all of it may be there, or a part, or nothing.
+    UnderWay,
+    /// All of it is there.
+    Done,
+}
+
+/// What exists under temporary names now, and how far the result is.
 #[derive(Debug)]
 pub struct Registry {
     paths: BTreeSet<PathBuf>,
-    delivering: bool,
+    delivery: Delivery,
+    /// Whether a delivery was already let go on once.
+    spared: bool,
+}
+
+impl Registry {
+    const fn new() -> Self {
+        Self { paths: BTreeSet::new(), delivery: Delivery::Ahead, spared: false }
+    }
+
+    /// How far the result is.
+    pub const fn delivery(&self) -> Delivery {
+        self.delivery
+    }
+
+    /// Removes every temporary file; `false`, once, when a delivery has begun.
+    fn abandon(&mut self) -> bool {
+        if self.delivery != Delivery::Ahead && !std::mem::replace(&mut self.spared, true) {
+            return false;
+        }
+        for path in &self.paths {
+            // A file that cannot be removed cannot be helped.
+            let _ = fs::remove_file(path);
+        }
+        true
+    }
 }
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says that the run's result is being delivered: from now on it ends by itself, very soon.
-pub fn begin_delivery() {
-    registry().delivering = true;
+/// Puts the run's result where it belongs with `write`: once that has begun, the run ends by
+/// itself, very soon.
+///
+/// # Errors
+/// Those of `write`.
+pub fn deliver<T, E>(write: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    registry().delivery = Delivery::UnderWay;
+    let written = write()?;
+    registry().delivery = Delivery::Done;
+    Ok(written)
 }
 
 /// Removes every temporary file, for a process that is about to end: while the answer is held, no
-/// file is begun or committed and no delivery begins. `None`, once, when a delivery has begun: then
-/// the run should be let end by itself.
+/// file is begun or committed and no delivery begins or ends. `None`, once, when a delivery has
+/// begun: then the run should be let end by itself.
 #[must_use = "files can be begun again as soon as this is dropped"]
 pub fn abandon() -> Option<MutexGuard<'static, Registry>> {
     let mut registry = registry();
-    if std::mem::take(&mut registry.delivering) {
-        return None;
-    }
-    for path in &registry.paths {
-        // A file that cannot be removed cannot be helped.
-        let _ = fs::remove_file(path);
-    }
-    Some(registry)
+    registry.abandon().then_some(registry)
 }
 
 /// A file that is removed when this is dropped, or when the process is told to end, unless it was
@@ -53,19 +88,20 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Registers a temporary name in the folder of `target`, before the file is made. The name is
-    /// short, as that of `target` may be the longest that the file system takes.
-    pub fn beside(target: &Path) -> Self {
+    /// Makes an empty file in the folder of `target`. Its name is short, as that of `target` may be
+    /// the longest that the file system takes. A signal comes either before or after, never
+    /// between.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(target: &Path) -> io::Result<(File, Self)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = target.with_file_name(format!(".prove.{}.{count}.tmp", std::process::id()));
-        registry().paths.insert(path.clone());
-        Self { path }
-    }
-
-    /// Where the file lies.
-    pub fn path(&self) -> &Path {
-        &self.path
+        let mut registry = registry();
+        let file = File::create(&path)?;
+        registry.paths.insert(path.clone());
+        Ok((file, Self { path }))
     }
 
     /// Renames the file to `target`. A signal comes either before or after, never between.
@@ -91,28 +127,72 @@ impl Drop for TemporaryFile {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+
+    /// A temporary file that holds `content`.
+    fn temporary(target: &Path, content: &str) -> TemporaryFile {
+        let (mut file, temporary) = TemporaryFile::create(target).expect("made");
+        file.write_all(content.as_bytes()).expect("written");
+        temporary
+    }
 
     #[test]
     fn a_temporary_file_lives_until_it_is_dropped_or_committed() {
         let folder = tempfile::tempdir().expect("folder");
         let target = folder.path().join("out");
-        let file = TemporaryFile::beside(&target);
-        let temporary = file.path().to_owned();
-        fs::write(&temporary, "half").expect("write");
+        let file = temporary(&target, "half");
+        let path = file.path.clone();
+        assert!(path.exists() && registry().paths.contains(&path));
         drop(file);
-        assert!(!temporary.exists() && !target.exists());
+        assert!(!path.exists() && !target.exists() && !registry().paths.contains(&path));
 
-        let file = TemporaryFile::beside(&target);
-        fs::write(file.path(), "whole").expect("write");
+        let file = temporary(&target, "whole");
+        let path = file.path.clone();
         file.commit(&target).expect("rename");
-        assert!(!temporary.exists());
+        assert!(!path.exists());
         assert_eq!(fs::read(&target).expect("read"), b"whole");
 
-        let file = TemporaryFile::beside(&target);
-        fs::write(file.path(), "other").expect("write");
+        let file = temporary(&target, "other");
+        let path = file.path.clone();
         file.commit(&folder.path().join("no/folder")).expect_err("no such folder");
-        assert!(!temporary.exists(), "a failed rename leaves nothing");
+        assert!(!path.exists(), "a failed rename leaves nothing");
         assert_eq!(fs::read(&target).expect("read"), b"whole");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_not_registered() {
+        let folder = tempfile::tempdir().expect("folder");
+        let missing = folder.path().join("missing");
+        TemporaryFile::create(&missing.join("out")).expect_err("no such folder");
+        assert!(!registry().paths.iter().any(|path| path.starts_with(&missing)));
+    }
+
+    #[test]
+    fn a_delivery_is_let_go_on_once_and_its_state_is_kept() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("temporary");
+        for (delivery, spared_first) in
+            [(Delivery::Ahead, false), (Delivery::UnderWay, true), (Delivery::Done, true)]
+        {
+            fs::write(&path, "half").expect("written");
+            let mut registry = Registry { delivery, ..Registry::new() };
+            registry.paths.insert(path.clone());
+            assert_eq!(registry.abandon(), !spared_first, "{delivery:?}");
+            assert_eq!(path.exists(), spared_first, "{delivery:?}");
+            assert!(registry.abandon(), "{delivery:?}: the second time ends the run");
+            assert!(!path.exists());
+            assert_eq!(registry.delivery(), delivery);
+        }
+    }
+
+    #[test]
+    fn one_signal_is_spared_even_when_the_delivery_ends_in_between() {
+        let mut registry = Registry { delivery: Delivery::UnderWay, ..Registry::new() };
+        assert!(!registry.abandon());
+        registry.delivery = Delivery::Done;
+        assert!(registry.abandon());
+        assert_eq!(registry.delivery(), Delivery::Done);
     }
 }

@@ -4,7 +4,8 @@
 //! nothing to standard output, not panic, and take less than a second. The tables:
 //! [`hostile::c1`], [`hostile::c1_values`] and [`hostile::bit_flips`] faults of C1 files,
 //! [`hostile::parameters`] of parameter files, [`hostile::output`] of OUT, [`hostile::verify`] of
-//! proofs, [`hostile::usage`] of the words typed, [`hostile::limits`] of what is asked for.
+//! proofs, [`hostile::usage`] of the words typed, [`hostile::same_file`] of files named twice,
+//! [`hostile::limits`] of what is asked for.
 
 mod common;
 
@@ -17,6 +18,7 @@ mod hostile {
     pub mod limits;
     pub mod output;
     pub mod parameters;
+    pub mod same_file;
     pub mod usage;
     pub mod verify;
 }
@@ -58,6 +60,11 @@ fn faults_of_proofs_are_code_8() {
 #[test]
 fn faults_of_the_command_line_are_code_2() {
     hostile::case::check_all(hostile::usage::cases());
+}
+
+#[test]
+fn files_named_twice_are_code_2() {
+    hostile::case::check_all(hostile::same_file::cases());
 }
 
 #[test]

@@ -164,6 +164,25 @@ fn a_full_device_is_code_1() {
 }
 
 #[test]
+fn a_report_that_fails_after_the_proof_leaves_it_and_says_so() {
+    let folder = folder();
+    fs::write(folder.path().join("in.json"), fixture("c1-2KiB.json")).expect("ours");
+    let mut shell = Command::new("sh");
+    let script = "\"$0\" --quiet --params \"$1\" in.json out.proof --json - > /dev/full";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_prove")]).arg(insecure_2kib());
+    let output = {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        shell.current_dir(folder.path()).output().expect("there is a shell")
+    };
+    let stderr = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    for part in ["error: the output `out.proof` is complete", "No space left"] {
+        assert!(stderr.contains(part), "expected `{part}` in {stderr}");
+    }
+    check_prove_accepts(folder.path(), "c1-2KiB.json", "out.proof");
+}
+
+#[test]
 fn a_false_witness_is_proved_twice_and_refused() {
     let folder = folder();
     let mut c1: Value = serde_json::from_slice(&fixture("c1-2KiB-s3.json")).expect("JSON");

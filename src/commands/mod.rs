@@ -3,6 +3,7 @@
 //! [`main`] is the whole program but for the process: words in, exit code out.
 
 mod bench;
+mod files;
 mod info;
 mod params;
 mod prove;
@@ -80,6 +81,7 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         .num_threads(settings.threads.unwrap_or(0))
         .build_global()
         .context("start the worker threads")?;
+    files::check_distinct(cli)?;
     let session = Session::start(settings, started)?;
     let result = match (&cli.command, &cli.c1, &cli.out) {
         (Some(Command::Verify { c1, proof }), ..) => verify::run(&session, c1, proof),
@@ -182,6 +184,14 @@ impl Session {
             self.console.print(&report.to_string());
         }
         self.write_json(report)
+    }
+
+    /// As [`Self::tell`], when `out` is delivered: an error says that it stays.
+    fn tell_delivered(&self, report: &Report, out: &Path) -> Result<()> {
+        self.tell(report).with_context(|| {
+            let out = if is_dash(out) { "standard output".into() } else { shown(out) };
+            format!("the output `{out}` is complete, but its report is not")
+        })
     }
 
     /// Reads and checks a C1, with `--check-vanilla` also its vanilla proofs.

@@ -57,7 +57,7 @@ fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) ->
     let files = setup::insecure(size, out, seed, session.progress())?;
     let mut report = session.report("params setup");
     report.sector_size = Some(size.bytes());
-    session.tell(&report)?;
+    session.tell_delivered(&report, &files.params)?;
     let path = files.params.display();
     session.progress().note(&format!("insecure {size} parameters for tests: `{path}`"));
     Ok(())

@@ -19,7 +19,6 @@ use crate::{device, groth16, temporary};
 pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let settings = &session.settings;
     let output = Output::prepare(out, PROOF_BYTES)?;
-    output.refuse(c1)?;
     let c1::Read { sector, shape, ids } = session.read_c1(c1)?;
     let proof = sector.registered_proof;
     let progress = session.progress();
@@ -35,8 +34,9 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let bytes = groth16::proof::encode(proof, &proofs);
     let text =
         if settings.hex { format!("{}\n", hex::encode(&bytes)).into() } else { bytes.clone() };
-    temporary::begin_delivery();
-    progress.run(Phase::new("write"), text.len() as u64, |_| output.write(&text))?;
+    temporary::deliver(|| {
+        progress.run(Phase::new("write"), text.len() as u64, |_| output.write(&text))
+    })?;
 
     let mut report = session.report("prove").with_proof(proof);
     report.variants = settings.variants.names(Job::Prove).into_iter().collect();
@@ -44,7 +44,7 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     report.parameters = Some(parameters_info(parameters.path(), security, warm_fraction));
     report.proof_bytes = Some(bytes.len());
     report.proof_sha256 = Some(hex::encode(Sha256::digest(&bytes)));
-    session.tell(&report)
+    session.tell_delivered(&report, out)
 }
 
 /// Everything that comes from the parameters.

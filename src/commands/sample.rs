@@ -18,9 +18,11 @@ pub(super) fn run(session: &Session, args: &SampleArgs) -> Result<()> {
     let text = progress.run(Phase::new("encode-c1"), 0, |_| {
         encode(&sector, args.shape, options.ids.sector_num).context("encode the C1")
     })?;
-    temporary::begin_delivery();
-    progress.run(Phase::new("write"), text.len() as u64, |_| output.write(&text))?;
-    session.tell(&session.report("sample").with_proof(options.registered_proof))
+    temporary::deliver(|| {
+        progress.run(Phase::new("write"), text.len() as u64, |_| output.write(&text))
+    })?;
+    let report = session.report("sample").with_proof(options.registered_proof);
+    session.tell_delivered(&report, &args.out)
 }
 
 /// The seed's ids, where the person gives no others.

@@ -1,10 +1,11 @@
 //! Files that appear complete or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::output::folder_of;
 use crate::temporary::TemporaryFile;
 
 /// A file under a temporary name beside its target; removed when dropped before [`commit`].
@@ -21,9 +22,7 @@ impl PendingFile {
     /// # Errors
     /// When it cannot be made.
     pub fn create(target: &Path) -> io::Result<Self> {
-        let temporary = TemporaryFile::beside(target);
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(true).open(temporary.path())?;
+        let (file, temporary) = TemporaryFile::create(target)?;
         Ok(Self { file, temporary, target: target.to_path_buf() })
     }
 
@@ -55,9 +54,23 @@ impl PendingFile {
 /// # Errors
 /// The path that failed and what the file system answered.
 pub fn commit(mut files: Vec<PendingFile>) -> Result<(), (PathBuf, io::Error)> {
-    for file in &mut files {
-        file.sync().map_err(|error| (file.target.clone(), error))?;
-    }
+    sync(&mut files)?;
+    rename(files)
+}
+
+/// Makes the contents of all `files` durable.
+///
+/// # Errors
+/// The path that failed and what the file system answered.
+pub fn sync(files: &mut [PendingFile]) -> Result<(), (PathBuf, io::Error)> {
+    files.iter_mut().try_for_each(|file| file.sync().map_err(|error| (file.target.clone(), error)))
+}
+
+/// Gives synced `files` their names, in order; on failure none of them stays.
+///
+/// # Errors
+/// The path that failed and what the file system answered.
+pub fn rename(files: Vec<PendingFile>) -> Result<(), (PathBuf, io::Error)> {
     let mut named: Vec<PathBuf> = Vec::new();
     for PendingFile { temporary, target, .. } in files {
         if let Err(error) = temporary.commit(&target) {
@@ -68,14 +81,30 @@ pub fn commit(mut files: Vec<PendingFile>) -> Result<(), (PathBuf, io::Error)> {
         }
         named.push(target);
     }
-    match named.first().and_then(|target| target.parent()) {
-        Some(folder) => sync_folder(folder).map_err(|error| (folder.to_path_buf(), error)),
-        None => Ok(()),
+    if let Some(target) = named.first() {
+        // The new names reach the disk with the folder; not every file system can do this.
+        let _ = File::open(folder_of(target)).and_then(|folder| folder.sync_all());
     }
+    Ok(())
 }
 
-/// Makes new names in `folder` durable.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    File::open(folder)?.sync_all()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_cannot_be_given_takes_the_others_with_it() {
+        let folder = tempfile::tempdir().expect("folder");
+        let taken = folder.path().join("taken");
+        fs::create_dir(&taken).expect("the folder is ours");
+        let files = [folder.path().join("first"), taken.clone(), folder.path().join("last")]
+            .map(|target| PendingFile::create(&target).expect("made"));
+        let (path, _) = commit(files.into()).expect_err("a folder has that name");
+        assert_eq!(path, taken);
+        let left: Vec<_> = fs::read_dir(folder.path())
+            .expect("folder")
+            .map(|entry| entry.expect("entry").path())
+            .collect();
+        assert_eq!(left, [taken]);
+    }
 }

@@ -92,7 +92,7 @@ impl Case {
         if !run.stdout.is_empty() {
             return fault("standard output is for data");
         }
-        if !run.error().is_empty() && !run.stderr.contains(&self.says) {
+        if run.error().is_empty() || !run.stderr.contains(&self.says) {
             return fault(&format!("expected a message with `{}`", self.says));
         }
         if run.is_slower_than(QUICK) {

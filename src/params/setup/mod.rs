@@ -29,11 +29,12 @@ use self::columns::{Columns, Dimensions, RowStream, Sums};
 use self::fixed_base::{BATCH, Scratch, Table, window_bits};
 use self::trapdoor::Trapdoor;
 use super::layout::{COUNT_BYTES, Counts, Layout, Query, VK_HEAD_BYTES};
-use super::output::{PendingFile, commit};
+use super::output::{self, PendingFile};
 use super::{ParameterFiles, ProductionDigests};
 use crate::progress::{Phase, Progress, Unit};
 use crate::reference::synthesize_blank;
 use crate::sector::SectorSize;
+use crate::temporary;
 
 /// Why no parameters were made; nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -154,14 +155,16 @@ pub struct PendingSet {
 
 impl PendingSet {
     /// Syncs the files and gives them their names, the marker (saying `marker`) first, so that
-    /// the parameters are never without it.
+    /// the parameters are never without it. A signal waits until all three have them.
     ///
     /// # Errors
     /// [`SetupError::Io`]; then none of the files stays.
     pub fn publish(self, marker: &str) -> Result<(), SetupError> {
         let Self { params, vk, marker: marker_file, .. } = self;
         marker_file.write_at(marker.as_bytes(), 0).map_err(io_error(marker_file.target()))?;
-        commit(vec![marker_file, vk, params])
+        let mut files = vec![marker_file, vk, params];
+        output::sync(&mut files)
+            .and_then(|()| temporary::deliver(|| output::rename(files)))
             .map_err(|(path, source)| SetupError::Io { path, source })
     }
 }
