@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_test_sector_is_near_what_was_measured() {
-        // Peak RssAnon, 2 cores, 2026-11-29: 564 to 755 MiB.
+        // Measured peak RssAnon of whole proofs: 564 to 755 MiB.
         let default = planned(&[]);
         assert!((600 << 20..1200 << 20).contains(&default), "{default}");
     }
