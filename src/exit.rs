@@ -81,7 +81,9 @@ fn code_of_prove_error(error: &ProveError) -> Code {
         ProveError::Circuit { .. } | ProveError::Witness(_) => Code::C1,
         // Faults of ours: the C1 was checked.
         ProveError::NotABit { .. } | ProveError::Synthesis { .. } => Code::Io,
-        ProveError::Map { .. } | ProveError::Bases(_) | ProveError::Native(_) => Code::Parameters,
+        ProveError::Map { .. } | ProveError::Bases(_) | ProveError::Native { .. } => {
+            Code::Parameters
+        }
         ProveError::Verify(error) => code_of_verify_error(error),
     }
 }
@@ -154,6 +156,8 @@ pub fn render(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::groth16::native::NativeError;
+    use crate::msm::BasesError;
     use anyhow::Context;
 
     #[test]
@@ -183,6 +187,20 @@ mod tests {
             "error: partition 3 is wrong: no usable GPU: this version proves on the CPU alone and \
              BELLMAN_NO_GPU is set\nhint: `--device cpu` proves on the CPU"
         );
+    }
+
+    #[test]
+    fn broken_points_are_told_with_their_file_and_what_to_do() {
+        let source = BasesError::Coordinate { index: 7 };
+        let source = NativeError::Bases { query: "h", source };
+        let error = anyhow::Error::from(ProveError::Native { path: "some.params".into(), source });
+        assert_eq!(
+            render(&error),
+            "error: cannot prove with `some.params`: broken points in the `h` array of the \
+             parameter file: point 7: expected coordinates below the field modulus\n\
+             hint: `prove params check` tells what is damaged in the file"
+        );
+        assert_eq!(code_of(&error), Code::Parameters);
     }
 
     #[test]

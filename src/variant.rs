@@ -127,6 +127,18 @@ struct Stage {
     get: fn(&Variants) -> String,
 }
 
+impl Stage {
+    /// What can be chosen, for messages.
+    fn list(&self) -> String {
+        let range = if self.names.contains(&"N") {
+            format!(" (N from {} to {})", Window::BITS_MIN, Window::BITS_MAX)
+        } else {
+            String::new()
+        };
+        format!("{}={}{range}", self.name, self.names.join("|"))
+    }
+}
+
 macro_rules! stage {
     ($name:literal, $type:ty, $field:ident $(, $more:ident)?) => {
         Stage {
@@ -294,20 +306,28 @@ impl FromStr for VariantFlag {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let flag = text.split_once('=').and_then(|(stage, names)| {
-            let stage = STAGES.iter().position(|known| known.name == stage)?;
-            let names: Vec<String> = names.split(',').map(str::to_owned).collect();
-            let mut scratch = Variants::default();
-            let known = names.iter().all(|name| (STAGES[stage].set)(&mut scratch, name));
-            known.then_some(Self { stage, names })
-        });
-        flag.ok_or_else(|| {
-            let list: Vec<String> = STAGES
-                .iter()
-                .map(|stage| format!("{}={}", stage.name, stage.names.join("|")))
-                .collect();
-            format!("no variant `{text}`; there are: {}", list.join(", "))
-        })
+        let none = |stages: &[Stage]| {
+            let lists: Vec<String> = stages.iter().map(Stage::list).collect();
+            format!("no variant `{text}`; there are: {}", lists.join(", "))
+        };
+        let (stage, list) = text.split_once('=').unwrap_or((text, ""));
+        let stage =
+            STAGES.iter().position(|known| known.name == stage).ok_or_else(|| none(STAGES))?;
+        let known = &STAGES[stage];
+        let mut names: Vec<String> = Vec::new();
+        let mut scratch = Variants::default();
+        for name in list.split(',') {
+            if !(known.set)(&mut scratch, name) {
+                return Err(none(std::slice::from_ref(known)));
+            }
+            // As it is listed: `05` is the window `5`.
+            let name = (known.get)(&scratch);
+            if names.contains(&name) {
+                return Err(format!("`{text}` names `{name}` twice"));
+            }
+            names.push(name);
+        }
+        Ok(Self { stage, names })
     }
 }
 
@@ -357,12 +377,32 @@ mod tests {
 
     #[test]
     fn unknown_names_list_what_there_is() {
-        for text in
-            ["prover", "prover=", "prover=magic", "colour=red", "=native", "lc=vec,", "window=1"]
-        {
+        const PROVERS: &str = "prover=native|bellperson";
+        const WINDOWS: &str = "window=auto|N (N from 2 to 24)";
+        for (text, listed, is_whole) in [
+            ("prover", PROVERS, false),
+            ("prover=", PROVERS, false),
+            ("prover=magic", PROVERS, false),
+            ("lc=vec,", "lc=vec|smallvec1|", false),
+            ("window=1", WINDOWS, false),
+            ("window=5,25", WINDOWS, false),
+            ("window.h=25", "window.h=auto|N (N from 2 to 24)", false),
+            ("colour=red", PROVERS, true),
+            ("=native", WINDOWS, true),
+        ] {
             let message = text.parse::<VariantFlag>().expect_err(text);
-            assert!(message.contains("prover=native|bellperson"), "{message}");
+            assert!(message.contains(listed), "{message}");
+            assert_eq!(message.contains("g2=parallel|serial"), is_whole, "{message}");
         }
+    }
+
+    #[test]
+    fn a_name_is_not_compared_with_itself() {
+        for text in ["window=5,5", "window=5,auto,05", "lc=vec,vec"] {
+            let message = text.parse::<VariantFlag>().expect_err(text);
+            assert!(message.contains("twice"), "{message}");
+        }
+        assert_eq!(flags(&["window=05"]), flags(&["window=5"]));
     }
 
     #[test]

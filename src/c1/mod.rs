@@ -37,6 +37,10 @@ use path::{ColumnPlace, Path};
 /// Longest input: the largest C1 (non-interactive, 64 GiB, S1) has about 660 MB.
 pub const INPUT_BYTES_MAX: usize = 768 << 20;
 
+/// What some editors and shells put before UTF-8 text. It is skipped, and offsets in errors count
+/// from its end.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A 32-byte value as it stands in the file: little-endian; a label, a hash or a field element.
 pub type Node = [u8; 32];
 
@@ -84,6 +88,7 @@ pub fn read(bytes: &[u8], given: &GivenIds) -> Result<Read, C1Error> {
     if bytes.len() > INPUT_BYTES_MAX {
         return Err(C1Error::TooLarge { bytes: bytes.len(), limit: INPUT_BYTES_MAX });
     }
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let opened = shape::Opened::new(bytes)?;
     let document = opened.document();
     let at = Path::root(document.prefix);

@@ -124,6 +124,14 @@ fn sealed_files_of_every_shape_read_and_verify() {
 }
 
 #[test]
+fn a_byte_order_mark_is_skipped() {
+    let marked = [BYTE_ORDER_MARK, S3].concat();
+    assert_eq!(read_plain(&marked).expect("the mark is skipped"), read_plain(S3).expect("good"));
+    assert!(read_plain(&[BYTE_ORDER_MARK, &marked].concat()).is_err(), "one mark at most");
+    assert!(matches!(read_plain(BYTE_ORDER_MARK), Err(C1Error::Empty)));
+}
+
+#[test]
 fn given_ids_are_checked_against_a_bare_file() {
     let given = GivenIds { miner_id: Some(1000), sector_num: Some(1), ..GivenIds::default() };
     let ids = read(S3, &given).expect("the right ids").ids;

@@ -16,6 +16,7 @@ use crate::sector::SectorSize;
 pub(super) fn run(session: &Session, command: &ParamsCommand) -> Result<()> {
     match command {
         ParamsCommand::List => {
+            session.settings.params.check()?;
             let listings = params::list::list(&session.settings.params);
             session.answer(&Table::new(listings.iter().map(Entry::new).collect()))
         }

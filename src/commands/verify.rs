@@ -19,8 +19,9 @@ pub(super) fn run(session: &Session, c1: &Path, path: &Path) -> Result<()> {
     let sector = session.read_c1(c1)?.sector;
     let registered = sector.registered_proof;
     let content = read_input(path, PROOF_FILE_BYTES_MAX)?;
-    let bytes = proof::from_text(registered, &content);
-    let proofs = proof::decode(registered, &bytes).with_context(|| format!("`{}`", shown(path)))?;
+    let (bytes, proofs) = proof::from_text(registered, &content)
+        .and_then(|bytes| proof::decode(registered, &bytes).map(|proofs| (bytes, proofs)))
+        .with_context(|| format!("`{}`", shown(path)))?;
     let progress = session.progress();
     let (key, verifier) = progress.run(Phase::new("open-parameters"), 0, |_| {
         let key = Key::open(&session.settings.params, registered.size)?;

@@ -98,7 +98,10 @@ impl Prover for Cpu<'_> {
             terms: &self.terms,
             options: self.options,
         };
-        Ok(native.prove(&assignments, blindings, progress)?)
+        native.prove(&assignments, blindings, progress).map_err(|source| ProveError::Native {
+            path: self.parameters.path().to_owned(),
+            source,
+        })
     }
 }
 

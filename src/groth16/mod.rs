@@ -125,9 +125,18 @@ pub enum ProveError {
     /// The parameter file's arrays are no arrays of points.
     #[error("cannot read the points of the parameter file")]
     Bases(#[from] BasesError),
-    /// The native prover gives up.
-    #[error(transparent)]
-    Native(#[from] NativeError),
+    /// The native prover gives up on its parameters.
+    #[error(
+        "cannot prove with `{}`\n\
+         hint: `prove params check` tells what is damaged in the file",
+        .path.display()
+    )]
+    Native {
+        /// The parameter file.
+        path: PathBuf,
+        /// What is wrong in it.
+        source: NativeError,
+    },
     /// bellperson gives up.
     #[error("cannot prove partition {partition}")]
     Synthesis {

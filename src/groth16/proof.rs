@@ -29,6 +29,31 @@ pub enum DecodeError {
         /// The sector's registered proof.
         proof: RegisteredProof,
     },
+    /// Text with another number of hexadecimal digits.
+    #[error(
+        "the proof is text of {got} hexadecimal digits, expected {expected} (or {} bytes)",
+        expected / 2
+    )]
+    Digits {
+        /// The right number, white space and `0x` not counted.
+        expected: usize,
+        /// The number there is.
+        got: usize,
+    },
+    /// Text that is not hexadecimal.
+    #[error(
+        "the proof is text whose digit {position} is `{found}`, expected {expected} hexadecimal \
+         digits (or {} bytes)",
+        expected / 2
+    )]
+    Digit {
+        /// The right number of digits.
+        expected: usize,
+        /// Which digit, from 1; white space and `0x` not counted.
+        position: usize,
+        /// What stands there.
+        found: char,
+    },
     /// An element is no point of the group.
     #[error("the proof of partition {partition} cannot be decoded: {element} is {fault}")]
     Element {
@@ -100,15 +125,29 @@ fn check<P>(point: Option<P>, is_identity: impl Fn(&P) -> bool) -> Result<P, &'s
     if is_identity(&point) { Err("the point at infinity") } else { Ok(point) }
 }
 
-/// Proof bytes from what a file holds: as they are, or as hexadecimal text of the right length.
-pub fn from_text(proof: RegisteredProof, content: &[u8]) -> Vec<u8> {
-    let text = content.trim_ascii();
-    if text.len() == 2 * proof.proof_bytes()
-        && let Ok(bytes) = hex::decode(text)
-    {
-        return bytes;
+/// Proof bytes from what a file holds: as they are, or as hexadecimal text with white space
+/// anywhere and perhaps `0x` before it. No proof is text: its first byte has the highest bit set,
+/// the flag of a compressed point.
+///
+/// # Errors
+/// When text is not hexadecimal, or has another number of digits than the proof.
+pub fn from_text(proof: RegisteredProof, content: &[u8]) -> Result<Vec<u8>, DecodeError> {
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if content.is_empty() || !content.iter().all(is_text) {
+        return Ok(content.to_vec());
     }
-    content.to_vec()
+    let expected = 2 * proof.proof_bytes();
+    let text: Vec<u8> =
+        content.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(&text);
+    if let Some(index) = digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
+        let found = char::from(digits[index]);
+        return Err(DecodeError::Digit { expected, position: index + 1, found });
+    }
+    if digits.len() != expected {
+        return Err(DecodeError::Digits { expected, got: digits.len() });
+    }
+    Ok(hex::decode(digits).expect("an even number of hexadecimal digits"))
 }
 
 #[cfg(test)]
@@ -150,11 +189,41 @@ mod tests {
     }
 
     #[test]
-    fn hexadecimal_text_is_recognised_by_its_length() {
+    fn hexadecimal_text_may_be_wrapped_and_prefixed() {
         let bytes = encode(sector(), &proofs());
-        let text = format!("{}\n", hex::encode(&bytes));
-        assert_eq!(from_text(sector(), text.as_bytes()), bytes);
-        assert_eq!(from_text(sector(), &bytes), bytes);
+        let digits = hex::encode(&bytes);
+        let wrapped = digits.as_bytes().chunks(63).map(|line| [line, b"\r\n"].concat());
+        let wrapped = String::from_utf8(wrapped.collect::<Vec<_>>().concat()).expect("ASCII");
+        for text in [
+            digits.clone(),
+            format!("{digits}\n"),
+            format!("0x{digits}"),
+            format!(" 0X{}\n", digits.to_uppercase()),
+            format!("0x{wrapped}"),
+            wrapped,
+        ] {
+            assert_eq!(from_text(sector(), text.as_bytes()).expect("good"), bytes, "{text:.80}");
+        }
+        assert_eq!(from_text(sector(), &bytes).expect("bytes"), bytes);
+        assert_eq!(from_text(sector(), &bytes[1..]).expect("too few bytes"), bytes[1..]);
+        assert!(from_text(sector(), &[]).expect("no bytes").is_empty());
+    }
+
+    #[test]
+    fn wrong_text_tells_the_digit_or_their_number() {
+        let expected = 2 * 2496;
+        let digits = "a5".repeat(2496);
+        let told = |text: &str| from_text(sector(), text.as_bytes()).expect_err("not hexadecimal");
+        for got in [expected - 1, expected - 2] {
+            assert_eq!(told(&digits[..got]), DecodeError::Digits { expected, got });
+        }
+        let long = format!("0x{digits}\nab\n");
+        assert_eq!(told(&long), DecodeError::Digits { expected, got: expected + 2 });
+        let bad = format!("0x{}\n{}g{}", &digits[..64], &digits[64..99], &digits[100..]);
+        let error = told(&bad);
+        assert_eq!(error, DecodeError::Digit { expected, position: 100, found: 'g' });
+        let message = error.to_string();
+        assert!(message.contains("digit 100") && message.contains("4992 hexadecimal"), "{message}");
     }
 
     #[test]

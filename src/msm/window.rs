@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+/// The narrowest window.
+const BITS_MIN: usize = 2;
 /// The widest window: 2^23 buckets a window are 1 GiB of points of G1.
 const BITS_MAX: usize = 24;
 /// Additions that a bucket costs at the end, against one for a digit: a row's and a column's.
@@ -21,11 +23,16 @@ pub enum Window {
 }
 
 impl Window {
+    /// The narrowest.
+    pub const BITS_MIN: usize = BITS_MIN;
+    /// The widest.
+    pub const BITS_MAX: usize = BITS_MAX;
+
     /// The width for `points` points.
     pub fn bits(self, points: usize) -> WindowBits {
         match self {
             Self::Bits(bits) => bits,
-            Self::Auto => (2..=BITS_MAX)
+            Self::Auto => (BITS_MIN..=BITS_MAX)
                 .map(WindowBits)
                 .min_by_key(|bits| bits.count() * (points + BUCKET_COST * bits.buckets()))
                 .expect("the range of widths is not empty"),
@@ -39,7 +46,7 @@ pub struct WindowBits(usize);
 
 /// A window's width out of range.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("expected `auto` or a window of 2 to {BITS_MAX} bits, got `{0}`")]
+#[error("expected `auto` or a window of {BITS_MIN} to {BITS_MAX} bits, got `{0}`")]
 pub struct WindowError(String);
 
 impl WindowBits {
@@ -48,7 +55,7 @@ impl WindowBits {
     /// # Errors
     /// When it is not in 2..=24.
     pub fn new(bits: usize) -> Result<Self, WindowError> {
-        if (2..=BITS_MAX).contains(&bits) {
+        if (BITS_MIN..=BITS_MAX).contains(&bits) {
             Ok(Self(bits))
         } else {
             Err(WindowError(bits.to_string()))

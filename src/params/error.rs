@@ -30,6 +30,18 @@ pub enum ParamsError {
         /// The production file's digest.
         digest: &'static str,
     },
+    /// The parameter folder is a file.
+    #[error(
+        "`{}` is not a folder (chosen by {chosen_by})\n\
+         hint: name the folder that has the parameter files with `--params DIR`",
+        path.display()
+    )]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+        /// What chose it.
+        chosen_by: FolderChoice,
+    },
     /// A file cannot be opened, read or mapped.
     #[error("cannot read `{}`", path.display())]
     Read {

@@ -27,6 +27,7 @@ impl Key {
     /// # Errors
     /// When the file is missing, damaged, another circuit's, or insecure without the marker.
     pub fn open(folder: &Folder, size: SectorSize) -> Result<Self, ParamsError> {
+        folder.check()?;
         let files = ParameterFiles::new(&folder.path, size);
         let digests = ProductionDigests::of(size);
         let layout = Layout::of(size);

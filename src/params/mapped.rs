@@ -72,6 +72,7 @@ impl Parameters {
     /// # Errors
     /// Any fault that the cheap checks find.
     pub fn open(folder: &Folder, size: SectorSize) -> Result<Self, ParamsError> {
+        folder.check()?;
         let files = ParameterFiles::new(&folder.path, size);
         Self::open_wanted(files, Wanted::Sector(size, folder.chosen_by))
     }

@@ -45,6 +45,22 @@ pub struct Folder {
     pub chosen_by: FolderChoice,
 }
 
+impl Folder {
+    /// Checks that nothing but a folder has this path; a path that does not exist passes.
+    ///
+    /// # Errors
+    /// When it is a file.
+    pub fn check(&self) -> Result<(), ParamsError> {
+        match std::fs::metadata(&self.path) {
+            Ok(metadata) if !metadata.is_dir() => {
+                let (path, chosen_by) = (self.path.clone(), self.chosen_by);
+                Err(ParamsError::NotAFolder { path, chosen_by })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What chose the parameter folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderChoice {

@@ -67,9 +67,11 @@ fn missing() -> Vec<Case> {
         case("an empty folder", ".params", |folder| {
             fs::create_dir(folder.join("params")).expect("ours");
         }),
-        case("a file for a folder", "params", |folder| {
+        case("a file for a folder", "is not a folder", |folder| {
             fs::write(folder.join("params"), "").expect("ours");
         }),
+        Case::new("a file listed", "params list --params in.json", 4, "is not a folder")
+            .file("in.json", c1()),
         case("a link to itself", "params", |folder| {
             symlink("params", folder.join("params")).expect("ours");
         }),

@@ -25,6 +25,8 @@ pub fn cases() -> Vec<Case> {
         case("c1.json out.proof --variant prover", "prover"),
         case("c1.json out.proof --variant colour=red", "colour"),
         case("c1.json out.proof --variant prover=magic", "bellperson"),
+        case("c1.json out.proof --variant window=30", "2 to 24"),
+        case("bench msm --log-n 10 --variant window=5,5", "twice"),
         case("c1.json out.proof --device tpu", "auto"),
         case("c1.json out.proof --ram 16apples", "16apples"),
         case("c1.json out.proof --ram -1", "-1"),

@@ -71,7 +71,7 @@ pub fn cases() -> Vec<Case> {
             head[..48].swap_with_slice(tail);
         }),
         edited("an HTML page", "192", |bytes| *bytes = b"<html></html>".to_vec()),
-        edited("hexadecimal, cut", "", |bytes| *bytes = hex::encode(&bytes[..150]).into_bytes()),
+        edited("hexadecimal, cut", "384", |bytes| *bytes = hex::encode(&bytes[..150]).into_bytes()),
         case(
             "another comm_r",
             "not",
