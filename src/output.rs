@@ -93,10 +93,10 @@ impl Output {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(io_error(error)),
         }
-        if path.as_os_str().as_bytes().ends_with(b"/") {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| follow(path));
+        if target.as_os_str().as_bytes().ends_with(b"/") {
             return Err(OutputError::NamesFolder { path: path.to_owned() });
         }
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let folder = folder_of(&target);
         if !folder.is_dir() {
             let folder = folder.to_owned();
@@ -153,6 +153,18 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// The name that `path` leads to, which may be free: symbolic links are followed, as many as the
+/// system would follow.
+fn follow(path: &Path) -> PathBuf {
+    const LINKS_MAX: usize = 40;
+    let mut target = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(link) = fs::read_link(&target) else { break };
+        target = folder_of(&target).join(link);
+    }
+    target
+}
+
 fn is_device(meta: &fs::Metadata) -> bool {
     let kind = meta.file_type();
     kind.is_char_device() || kind.is_fifo() || kind.is_block_device() || kind.is_socket()
@@ -195,6 +207,28 @@ mod tests {
         Output::prepare(&link, 3).expect("writable").write(b"new").expect("written");
         assert_eq!(fs::read(&file).expect("read"), b"new");
         assert!(fs::symlink_metadata(&link).expect("link").is_symlink());
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_yet_is_followed() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = |name: &str| folder.path().join(name);
+        for (target, link) in
+            [("file", "second"), ("second", "first"), ("missing/file", "lost"), ("new/", "slash")]
+        {
+            std::os::unix::fs::symlink(target, path(link)).expect("link");
+        }
+        let output = Output::prepare(&path("first"), 3).expect("writable");
+        assert!(!path("file").exists(), "the trial leaves nothing");
+        output.write(b"new").expect("written");
+        assert_eq!(fs::read(path("file")).expect("read"), b"new");
+        for link in ["first", "second"] {
+            assert!(fs::symlink_metadata(path(link)).expect("link").is_symlink());
+        }
+        let lost = Output::prepare(&path("lost"), 3).expect_err("no folder");
+        assert!(matches!(lost, OutputError::NoFolder { .. }), "{lost:?}");
+        let slash = Output::prepare(&path("slash"), 3).expect_err("a folder's name");
+        assert!(matches!(slash, OutputError::NamesFolder { .. }), "{slash:?}");
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn leave(code: Code, what: &str) {
 /// What a run that ends now leaves behind.
 const fn what_is_left(delivery: Delivery) -> &'static str {
     match delivery {
-        Delivery::Ahead => "nothing was written",
+        Delivery::Ahead => "no result was written",
         Delivery::UnderWay => "the output was being written and may be missing or incomplete",
         Delivery::Done => "the output is complete, the report may be missing",
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -89,8 +90,8 @@ pub struct TemporaryFile {
 
 impl TemporaryFile {
     /// Makes an empty file in the folder of `target`. Its name is short, as that of `target` may be
-    /// the longest that the file system takes. A signal comes either before or after, never
-    /// between.
+    /// the longest that the file system takes. Its permissions are those of `target`, if that
+    /// exists. A signal comes either before or after, never between.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -98,10 +99,18 @@ impl TemporaryFile {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = target.with_file_name(format!(".prove.{}.{count}.tmp", std::process::id()));
+        let replaced = fs::metadata(target).ok().map(|meta| meta.permissions());
+        let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         let mut registry = registry();
-        let file = File::create(&path)?;
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(true).mode(mode).open(&path)?;
         registry.paths.insert(path.clone());
-        Ok((file, Self { path }))
+        drop(registry);
+        let temporary = Self { path };
+        if let Some(permissions) = replaced {
+            file.set_permissions(permissions)?;
+        }
+        Ok((file, temporary))
     }
 
     /// Renames the file to `target`. A signal comes either before or after, never between.
@@ -128,6 +137,7 @@ impl Drop for TemporaryFile {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -159,6 +169,19 @@ mod tests {
         file.commit(&folder.path().join("no/folder")).expect_err("no such folder");
         assert!(!path.exists(), "a failed rename leaves nothing");
         assert_eq!(fs::read(&target).expect("read"), b"whole");
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions() {
+        let folder = tempfile::tempdir().expect("folder");
+        let target = folder.path().join("out");
+        fs::write(&target, "old").expect("written");
+        for mode in [0o600, 0o640, 0o666, 0o400] {
+            fs::set_permissions(&target, fs::Permissions::from_mode(mode)).expect("ours");
+            temporary(&target, "new").commit(&target).expect("rename");
+            let replaced = fs::metadata(&target).expect("there").permissions();
+            assert_eq!(replaced.mode() & 0o7777, mode);
+        }
     }
 
     #[test]

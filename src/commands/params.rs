@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Session;
 use crate::cli::ParamsCommand;
+use crate::memory::Budget;
 use crate::params::list::{DigestState, Length, Listing};
 use crate::params::{self, ParameterFiles, Parameters, ProductionDigests, check, setup};
 use crate::report::SCHEMA;
@@ -55,6 +56,7 @@ fn check_all(session: &Session, size: Option<SectorSize>) -> Result<()> {
 }
 
 fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) -> Result<()> {
+    Budget::detect(session.settings.ram_bytes).check(setup::memory_bytes(size))?;
     let files = setup::insecure(size, out, seed, session.progress())?;
     let mut report = session.report("params setup");
     report.sector_size = Some(size.bytes());

@@ -18,7 +18,12 @@ const PROOF_FILE_BYTES_MAX: usize = 64 << 10;
 pub(super) fn run(session: &Session, c1: &Path, path: &Path) -> Result<()> {
     let sector = session.read_c1(c1)?.sector;
     let registered = sector.registered_proof;
-    let content = read_input(path, PROOF_FILE_BYTES_MAX)?;
+    let content = read_input(path, PROOF_FILE_BYTES_MAX + 1)?;
+    if content.len() > PROOF_FILE_BYTES_MAX {
+        let (expected, limit) = (registered.proof_bytes(), PROOF_FILE_BYTES_MAX);
+        return Err(proof::DecodeError::TooLong { expected, limit, proof: registered })
+            .with_context(|| format!("`{}`", shown(path)));
+    }
     let (bytes, proofs) = proof::from_text(registered, &content)
         .and_then(|bytes| proof::decode(registered, &bytes).map(|proofs| (bytes, proofs)))
         .with_context(|| format!("`{}`", shown(path)))?;

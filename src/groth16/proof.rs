@@ -54,6 +54,16 @@ pub enum DecodeError {
         /// What stands there.
         found: char,
     },
+    /// More than any proof file holds; the rest was not read.
+    #[error("the proof is more than {limit} bytes long, expected {expected} for {proof}")]
+    TooLong {
+        /// The right length.
+        expected: usize,
+        /// The most that is read.
+        limit: usize,
+        /// The sector's registered proof.
+        proof: RegisteredProof,
+    },
     /// An element is no point of the group.
     #[error("the proof of partition {partition} cannot be decoded: {element} is {fault}")]
     Element {

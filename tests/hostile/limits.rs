@@ -11,7 +11,9 @@ pub fn cases() -> Vec<Case> {
         let words = format!("--params {} {words} in.json out.proof", params.display());
         Case::new(&words, &words, code, says).file("in.json", fixture("c1-2KiB.json"))
     };
+    let setup = "params setup --insecure --sector-size 2KiB --out z --ram 10MiB";
     vec![
+        Case::new("setup without memory", setup, 6, "not enough memory"),
         // Whole proofs run on the CPU alone, whatever card there is.
         case("--device gpu", 5, "--device cpu"),
         case("--ram 1MiB", 6, "not enough memory"),

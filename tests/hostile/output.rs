@@ -29,6 +29,9 @@ pub fn cases() -> Vec<Case> {
         case("OUT is a link to itself", "in.json loop", "loop").prepare(|folder| {
             symlink("loop", folder.join("loop")).expect("the folder is ours");
         }),
+        case("OUT is a link into a missing folder", "in.json lost", "missing").prepare(|folder| {
+            symlink("missing/out.proof", folder.join("lost")).expect("the folder is ours");
+        }),
         case("OUT's name is too long", &format!("in.json {}", "x".repeat(300)), "xxx"),
         case("--json is a folder", "--json folder in.json out.proof", "folder").prepare(a_folder),
         case("--json's folder is missing", "--json no/r.json in.json out.proof", "no/r.json"),

@@ -56,6 +56,7 @@ pub fn cases() -> Vec<Case> {
         }),
         edited("one byte long", "192", |bytes| bytes.push(0)),
         edited("twice the proof", "192", |bytes| bytes.extend_from_within(..)),
+        edited("longer than any proof file", "more than 65536", |bytes| bytes.resize(70_000, 0)),
         edited("zeros", "", |bytes| bytes.fill(0)),
         edited("ones", "", |bytes| bytes.fill(0xff)),
         edited("A's sign", "", |bytes| bytes[0] ^= 0x20),

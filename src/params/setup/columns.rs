@@ -13,6 +13,8 @@ use blstrs::Scalar as Fr;
 use ff::{BatchInvert, Field, PrimeField};
 use rayon::prelude::*;
 
+use crate::sector::SectorSize;
+
 /// Lagrange values that one task computes.
 const LAGRANGE_CHUNK: usize = 1 << 12;
 
@@ -28,6 +30,16 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
+    /// Those of the circuit of a sector size.
+    pub fn of(size: SectorSize) -> Self {
+        let numbers = size.circuit();
+        Self {
+            inputs: size.inputs(),
+            aux: numbers.aux as usize,
+            constraints: numbers.constraints as usize,
+        }
+    }
+
     /// log2 of the evaluation domain: the rows and the input rows fit.
     pub const fn log_n(&self) -> u32 {
         (self.constraints + self.inputs).next_power_of_two().trailing_zeros()
@@ -57,12 +69,18 @@ pub struct Sums {
 impl Columns {
     /// Empty sums for a circuit of these dimensions; `None` when tau is in the domain.
     ///
-    /// Memory: 32 bytes a domain element and 96 a variable.
+    /// Memory: [`Self::planned_bytes`].
     pub fn new(dimensions: Dimensions, tau: &Fr) -> Option<Self> {
         let variables = dimensions.inputs + dimensions.aux;
         let sums = || vec![Fr::ZERO; variables];
         let lagrange = lagrange(tau, dimensions.log_n())?;
         Some(Self { dimensions, lagrange, rows: 0, a: sums(), b: sums(), c: sums() })
+    }
+
+    /// Bytes of the columns of a circuit: 32 a domain element and 96 a variable.
+    pub const fn planned_bytes(dimensions: Dimensions) -> usize {
+        let sums = 3 * (dimensions.inputs + dimensions.aux);
+        ((1 << dimensions.log_n()) + sums) * size_of::<Fr>()
     }
 
     /// Adds the next row: its terms in A, B and C as (variable, coefficient).

@@ -67,6 +67,11 @@ impl<C: Curve> Table<C> {
         Self { window_bits, multiples }
     }
 
+    /// Bytes of a table with windows of `window_bits` bits.
+    pub const fn planned_bytes(window_bits: usize) -> usize {
+        (windows(window_bits) << (window_bits - 1)) * size_of::<Point<C::Coordinate>>()
+    }
+
     /// `scratch.points[i] = scalars[i] G`; at most [`BATCH`] scalars.
     pub fn multiply<'s>(
         &self,

@@ -94,7 +94,7 @@ pub enum SetupError {
 /// Makes an insecure set for `size` in the folder `out`, which is made when it is missing.
 ///
 /// The trapdoor comes from the operating system, or from `seed`: then the bytes are always the
-/// same. Memory at 2 KiB: about 0.7 GB.
+/// same. Memory: [`memory_bytes`].
 ///
 /// # Errors
 /// When one of the files exists, or cannot be written.
@@ -107,12 +107,7 @@ pub fn insecure(
     std::fs::create_dir_all(out).map_err(io_error(out))?;
     let files = ParameterFiles::new(out, size);
     let trapdoor = seed.map_or_else(Trapdoor::random, Trapdoor::from_seed);
-    let numbers = size.circuit();
-    let dimensions = Dimensions {
-        inputs: size.inputs(),
-        aux: numbers.aux as usize,
-        constraints: numbers.constraints as usize,
-    };
+    let dimensions = Dimensions::of(size);
     let circuit = |columns: &mut Columns| {
         let mut system = RowStream::new(columns);
         synthesize_blank(size, &mut system)
@@ -126,6 +121,19 @@ pub fn insecure(
     }
     set.publish(&marker_text(size, seed))?;
     Ok(files)
+}
+
+/// Peak host memory of [`insecure`] for `size`: the tables, beside the Lagrange values and the
+/// column sums while the rows stream in. Later the copy of `l` takes the place of the former.
+pub fn memory_bytes(size: SectorSize) -> u64 {
+    /// The process, the hashers' constants, what the circuit holds at a time.
+    const BASE_BYTES: u64 = 128 << 20;
+    /// A batch in either group: [`Scratch`], scalars and encoded points.
+    const THREAD_BYTES: u64 = 1 << 20;
+    let dimensions = Dimensions::of(size);
+    let tables = Tables::planned_bytes(dimensions) as u64;
+    let columns = Columns::planned_bytes(dimensions) as u64;
+    tables + columns + rayon::current_num_threads() as u64 * THREAD_BYTES + BASE_BYTES
 }
 
 /// What the marker beside insecure parameters says.
@@ -190,10 +198,7 @@ pub fn generate(
     });
     let (params, vk, marker) = (params?, vk?, marker?);
     let n = 1 << dimensions.log_n();
-    let tables = progress.run(Phase::new("setup-tables"), 0, |_| Tables {
-        g1: Table::of_generator(window_bits(n as usize + 2 * dimensions.aux)),
-        g2: Table::of_generator(window_bits(dimensions.aux / 4)),
-    });
+    let tables = progress.run(Phase::new("setup-tables"), 0, |_| Tables::new(dimensions));
     let mut columns = Columns::new(dimensions, &trapdoor.tau).ok_or(SetupError::Tau)?;
     let mut counts = Counts { inputs: dimensions.inputs as u32, queries: [n - 1, 0, 0, 0, 0] };
     let (sums, h) = rayon::join(
@@ -225,6 +230,25 @@ pub fn generate(
 struct Tables {
     g1: Table<G1>,
     g2: Table<G2>,
+}
+
+impl Tables {
+    fn new(dimensions: Dimensions) -> Self {
+        let (g1, g2) = Self::window_bits(dimensions);
+        Self { g1: Table::of_generator(g1), g2: Table::of_generator(g2) }
+    }
+
+    /// Bytes of both tables.
+    fn planned_bytes(dimensions: Dimensions) -> usize {
+        let (g1, g2) = Self::window_bits(dimensions);
+        Table::<G1>::planned_bytes(g1) + Table::<G2>::planned_bytes(g2)
+    }
+
+    /// The windows that suit about as many points as the circuit has, in G1 and in G2.
+    fn window_bits(dimensions: Dimensions) -> (usize, usize) {
+        let n = 1_usize << dimensions.log_n();
+        (window_bits(n + 2 * dimensions.aux), window_bits(dimensions.aux / 4))
+    }
 }
 
 /// Writes all counts, and the points of every query but `h`.

@@ -161,6 +161,18 @@ fn existing_files_are_not_touched() {
 }
 
 #[test]
+fn the_memory_plan_is_near_what_was_measured() {
+    let two_threads = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+    let planned = |size| two_threads.install(|| memory_bytes(size));
+    // Measured peaks at 2 KiB, two threads: 546 to 637 MiB.
+    let small = planned(SectorSize::KiB2);
+    assert!((637 << 20..800 << 20).contains(&small), "{small}");
+    // 4 GiB of Lagrange values and 11.6 GiB of sums.
+    let large = planned(SectorSize::GiB32);
+    assert!((15 << 30..17 << 30).contains(&large), "{large}");
+}
+
+#[test]
 fn a_seed_always_gives_the_same_trapdoor_and_no_seed_never_the_same() {
     assert!(Trapdoor::from_seed(1) == Trapdoor::from_seed(1));
     assert!(Trapdoor::from_seed(1) != Trapdoor::from_seed(2));
