@@ -48,5 +48,6 @@ pub mod settings;
 pub mod stop;
 pub mod sys;
 pub mod temporary;
+pub mod trace;
 pub mod variant;
 pub mod witness;
