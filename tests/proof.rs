@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -232,6 +232,27 @@ fn a_false_witness_is_proved_twice_and_refused() {
     assert_eq!(run.code, 8, "{run:#?}");
     assert!(run.error().contains("partition"), "{run:#?}");
     assert!(tree(folder.path()) == before, "files changed: {run:#?}");
+}
+
+#[test]
+fn a_parameter_file_cut_short_in_use_is_code_4() {
+    let folder = folder();
+    let name = Path::new(vk_name_2kib());
+    for extension in ["params", "vk", "insecure"] {
+        let name = name.with_extension(extension);
+        fs::copy(insecure_2kib().join(&name), folder.path().join(&name)).expect("disk space");
+    }
+    let file = File::options().write(true).open(folder.path().join(name.with_extension("params")));
+    let file = file.expect("just copied");
+    let words = ["--params", ".", "params", "check", "--sector-size", "2KiB"];
+    let run = Prove::new(folder.path(), words).run_with(LIMIT, |_, age| {
+        // Decoding every point takes many seconds.
+        if age > Duration::from_secs(1) {
+            file.set_len(1 << 20).expect("a file can be cut");
+        }
+    });
+    assert_eq!(run.code, 4, "{run:#?}");
+    assert!(run.error().contains("cut short"), "{run:#?}");
 }
 
 #[test]
