@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -237,7 +237,7 @@ fn a_false_witness_is_proved_twice_and_refused() {
 #[test]
 fn a_parameter_file_cut_short_in_use_is_code_4() {
     let folder = folder();
-    let name = Path::new(vk_name_2kib());
+    let name = PathBuf::from(vk_name_2kib());
     for extension in ["params", "vk", "insecure"] {
         let name = name.with_extension(extension);
         fs::copy(insecure_2kib().join(&name), folder.path().join(&name)).expect("disk space");
