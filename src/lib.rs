@@ -21,6 +21,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod bus;
 pub mod c1;
 pub mod circuit;
 pub mod cli;

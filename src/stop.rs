@@ -9,12 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::exit::Code;
 use crate::temporary::Delivery;
-use crate::{sys, temporary};
+use crate::{bus, sys, temporary};
 
 /// Starts watching for INT, TERM and HUP (unless `nohup` lets that be ignored), for mapped files
 /// that are cut short (BUS), and for the end of `timeout`.
@@ -24,8 +24,8 @@ use crate::{sys, temporary};
 pub fn install(timeout: Option<Duration>) -> io::Result<()> {
     // A file-size limit then is an ordinary write error instead of a silent death.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    // The thread that meets the missing page meets it again and again until the process has ended.
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGBUS])?;
+    bus::install()?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
     if !sys::ignores_signal(SIGHUP) {
         signals.handle().add_signal(SIGHUP)?;
     }
@@ -34,7 +34,7 @@ pub fn install(timeout: Option<Duration>) -> io::Result<()> {
             let (code, what) = match signal {
                 SIGINT => (Code::Interrupted, "interrupted"),
                 SIGHUP => (Code::HungUp, "the terminal went away"),
-                SIGBUS => (Code::Parameters, CUT_SHORT),
+                _ if bus::happened() => (Code::Parameters, CUT_SHORT),
                 _ => (Code::Terminated, "terminated"),
             };
             leave(code, what);
