@@ -15,15 +15,21 @@ mod device;
 mod error;
 pub mod generated;
 mod kernels;
+mod memory;
 pub mod msm;
 pub mod ntt;
+mod pinned;
 pub mod points;
+mod stream;
+pub mod upload;
 
 pub use buffer::{DeviceBuffer, DeviceData, DeviceSlice};
 pub use curve::{Curve, G1, G2, Xyzz};
 pub use device::{Gpu, GpuInfo, Timer};
 pub use error::GpuError;
 pub use kernels::{FieldOperation, check_field};
+pub use pinned::PinnedBuffer;
+pub use stream::Mark;
 
 /// The compiled kernels, or none in a build without nvcc.
 #[cfg(prove_cuda)]

@@ -42,6 +42,12 @@ impl<'g, C: Curve> BitSums<'g, C> {
         })
     }
 
+    /// Bytes of device memory that [`BitSums::new`] takes.
+    pub fn bytes(n: usize, partitions: usize) -> u64 {
+        let windows = Windows::of_patterns(partitions);
+        4 * n as u64 + Partition::bytes(n, 1) + BucketSums::<C>::bytes(n, windows, 1)
+    }
+
     /// The sums, one a witness.
     ///
     /// `bits` is `[witness][words]`: bit j of a witness is bit j % 32 of its word j / 32. `map`
