@@ -1,4 +1,4 @@
-//! The CUDA backend: device, memory, kernel launches, and the two stages built from them.
+//! The CUDA backend: device, memory, kernel launches, and the stages built from them.
 //!
 //! In: assignments and points in blst's memory layout. Out: the same. The kernels of `gpu/` are
 //! compiled by build.rs into one embedded fatbin; the driver's library is opened at run time, so
@@ -18,12 +18,18 @@ mod kernels;
 pub mod msm;
 pub mod ntt;
 pub mod points;
+mod query;
+mod rows;
+mod witness;
 
 pub use buffer::{DeviceBuffer, DeviceData, DeviceSlice};
 pub use curve::{Curve, G1, G2, Xyzz};
 pub use device::{Gpu, GpuInfo, Timer};
 pub use error::GpuError;
 pub use kernels::{FieldOperation, check_field};
+pub use query::QueryBits;
+pub use rows::RowEvaluator;
+pub use witness::DeviceWitnesses;
 
 /// The compiled kernels, or none in a build without nvcc.
 #[cfg(prove_cuda)]

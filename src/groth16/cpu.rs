@@ -111,7 +111,8 @@ fn circuit_terms(template: &Template, layout: &Layout) -> CircuitTerms {
     CircuitTerms { l: terms(r1cs::Query::L), a: terms(r1cs::Query::A), b: terms(r1cs::Query::B) }
 }
 
-fn query_terms(map: &r1cs::QueryMap, layout: &Layout) -> QueryTerms {
+/// Which variables of a partition meet the bases of one query.
+pub fn query_terms(map: &r1cs::QueryMap, layout: &Layout) -> QueryTerms {
     let inputs = (0..map.input_bases as u32).map(|i| TailTerm { base: i, full: i });
     let mut terms = QueryTerms { bits: Vec::new(), tail: inputs.collect() };
     let prologue = (&map.prologue, map.prologue_base(), 0, 0);
