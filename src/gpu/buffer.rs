@@ -39,6 +39,10 @@ unsafe impl DeviceData for u8 {}
 unsafe impl DeviceData for u16 {}
 // SAFETY: plain integers.
 unsafe impl DeviceData for u32 {}
+// SAFETY: plain integers.
+unsafe impl DeviceData for u64 {}
+// SAFETY: plain integers in a row, which has no padding.
+unsafe impl DeviceData for [u32; 4] {}
 // SAFETY: transparent over blst's limb arrays, sizes asserted below and in gpu/field.cuh.
 unsafe impl DeviceData for Scalar {}
 // SAFETY: as for `Scalar`.
@@ -156,6 +160,14 @@ impl<T> Drop for DeviceBuffer<'_, T> {
         // SAFETY: allocated by `new`, freed once; the driver waits for work that uses it. A failure
         // here repeats an earlier one, which the failing call reported.
         let _ = self.gpu.bind().map(|()| unsafe { driver::free_sync(self.address) });
+    }
+}
+
+impl<'a> DeviceSlice<'a, u64> {
+    /// The same bytes as 32-bit words, the low half of each element first.
+    pub fn halves(&self) -> DeviceSlice<'a, u32> {
+        let Self { gpu, address, len, .. } = *self;
+        DeviceSlice { gpu, address, len: 2 * len, marker: PhantomData }
     }
 }
 

@@ -61,7 +61,6 @@ pub enum Uploaded {
 /// What the threads of one upload share.
 struct Upload<'a, C: Curve> {
     gpu: &'a Gpu,
-    pin: PinVariant,
     out: DeviceSlice<'a, C::Affine>,
     bytes: &'a [u8],
     /// The first bad point of each piece.
@@ -133,7 +132,6 @@ impl<'g> Uploader<'g> {
         first_bad.as_slice().fill(0xff)?;
         let upload = Upload::<C> {
             gpu,
-            pin,
             out,
             bytes,
             first_bad: first_bad.as_slice(),

@@ -2,12 +2,14 @@
 
 mod bits;
 mod buckets;
+mod tail;
 
 use blstrs::Scalar;
 use group::Group;
 
 pub use self::bits::BitSums;
 use self::buckets::{BucketSums, Partition};
+pub use self::tail::TailSums;
 use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
 use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
 

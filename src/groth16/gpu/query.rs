@@ -64,7 +64,7 @@ impl<'g, C: Curve> QuerySums<'g, C> {
             sums.extend(clock.run(Phase::new(bits), bytes, run)?);
         }
         sums.truncate(partitions.len());
-        self.tail.gather(points)?;
+        self.tail.gather(points, 0)?;
         for (slot, (sum, partition)) in sums.iter_mut().zip(partitions).enumerate() {
             let (_, scalars) = witnesses.partition(slot);
             let phase = Phase::new(tail).partition(partition.partition);
