@@ -49,16 +49,21 @@ pub fn build() {
     build_host_functions(&out_dir, &constants);
     match find_nvcc() {
         Some(nvcc) => {
+            let targets = targets();
             let fatbin = out_dir.join("kernels.fatbin");
             let generated = out_dir.join("generated.fatbin");
             thread::scope(|scope| {
-                scope.spawn(|| compile_fatbin(&nvcc, &device_source(&constants), &fatbin));
-                scope.spawn(|| compile_fatbin(&nvcc, &generated_source(), &generated));
+                scope
+                    .spawn(|| compile_fatbin(&nvcc, &targets, &device_source(&constants), &fatbin));
+                scope.spawn(|| compile_fatbin(&nvcc, &targets, &generated_source(), &generated));
             });
             println!("cargo::rustc-cfg=prove_cuda");
+            println!("cargo::rustc-env=PROVE_CUDA_VERSION={}", cuda_version(&nvcc));
+            println!("cargo::rustc-env=PROVE_GPU_TARGETS={}", targets.join(","));
             println!("cargo::rustc-env=PROVE_GPU_SUPPORT=with CUDA");
             println!("cargo::rustc-env=PROVE_FATBIN={}", fatbin.display());
             println!("cargo::rustc-env=PROVE_GENERATED_FATBIN={}", generated.display());
+            println!("cargo::rustc-env=PROVE_FIELD_FATBIN={}", fatbin.display());
             for (variable, kernel) in [
                 ("FFT", Scalar::name() + "_radix_fft"),
                 ("MULTIEXP_G1", G1Affine::name() + "_multiexp"),
@@ -69,6 +74,8 @@ pub fn build() {
         }
         None => {
             println!("cargo::rustc-env=PROVE_GPU_SUPPORT=without CUDA");
+            println!("cargo::rustc-env=PROVE_CUDA_VERSION=0");
+            println!("cargo::rustc-env=PROVE_GPU_TARGETS=");
             println!(
                 "cargo::warning=no nvcc found: the GPU backend is left out (`make cuda` gets one)"
             );
@@ -158,14 +165,40 @@ fn find_nvcc() -> Option<PathBuf> {
     named.into_iter().chain(local).chain([PathBuf::from("nvcc")]).find(works)
 }
 
+/// The compute capabilities of `PROVE_CUDA_TARGETS`, the oldest first.
+fn targets() -> Vec<String> {
+    let list = env::var("PROVE_CUDA_TARGETS").unwrap_or_else(|_| DEFAULT_TARGETS.to_owned());
+    let number = |target: &str| {
+        let target = target.trim();
+        target.parse::<u32>().unwrap_or_else(|_| {
+            panic!("PROVE_CUDA_TARGETS: expected numbers like `80,90`, got `{target}`")
+        })
+    };
+    let mut numbers: Vec<u32> = list.split(',').map(number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.iter().map(u32::to_string).collect()
+}
+
+/// nvcc's CUDA version, 1000 x major + 10 x minor, as drivers tell theirs.
+fn cuda_version(nvcc: &Path) -> u32 {
+    let output = Command::new(nvcc).arg("--version").output().expect("nvcc ran before");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let release = text.split_once("release ").and_then(|(_, rest)| rest.split(',').next());
+    let numbers = release.and_then(|release| {
+        let (major, minor) = release.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    });
+    let (major, minor) = numbers.unwrap_or_else(|| panic!("nvcc tells no release: {text}"));
+    1000 * major + 10 * minor
+}
+
 /// Compiles `source`, unless `fatbin` was made from the same text by the same command.
-fn compile_fatbin(nvcc: &Path, source: &str, fatbin: &Path) {
-    let targets = env::var("PROVE_CUDA_TARGETS").unwrap_or_else(|_| DEFAULT_TARGETS.to_owned());
+fn compile_fatbin(nvcc: &Path, targets: &[String], source: &str, fatbin: &Path) {
     let source_path = fatbin.with_extension("cu");
     let mut command = Command::new(nvcc);
     command.args(["--fatbin", "-O3", "-std=c++17", "-diag-suppress=177", "-lineinfo"]);
-    let targets: Vec<&str> = targets.split(',').map(str::trim).collect();
-    for target in &targets {
+    for target in targets {
         command.arg(format!("-gencode=arch=compute_{target},code=sm_{target}"));
     }
     if let Some(newest) = targets.last() {

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use cudarc::driver::result as driver;
+use cudarc::driver::sys::CUresult;
 
 use super::curve::Xyzz;
 use super::{Gpu, GpuError};
@@ -61,6 +62,11 @@ const _: () = assert!(size_of::<G1Affine>() == 96 && size_of::<G2Affine>() == 19
 const _: () = assert!(size_of::<G1Projective>() == 144 && size_of::<G2Projective>() == 288);
 const _: () = assert!(size_of::<Xyzz<Fp>>() == 192 && size_of::<Xyzz<Fp2>>() == 384);
 
+/// What an array of `len` elements takes: never nothing, so that every array has an address.
+fn allocated_bytes<T>(len: usize) -> usize {
+    (len * size_of::<T>()).max(16)
+}
+
 /// An owned array in device memory.
 pub struct DeviceBuffer<'g, T> {
     gpu: &'g Gpu,
@@ -75,16 +81,19 @@ impl<'g, T: DeviceData> DeviceBuffer<'g, T> {
     /// # Errors
     /// When device memory is short.
     pub fn new(gpu: &'g Gpu, len: usize) -> Result<Self, GpuError> {
-        let bytes = (len * size_of::<T>()).max(16);
+        let bytes = allocated_bytes::<T>(len);
         gpu.bind()?;
+        gpu.account(bytes)?;
         // SAFETY: the context is current; the result is only used through this buffer.
-        let address =
-            unsafe { driver::malloc_sync(bytes) }.map_err(|source| match gpu.free_bytes() {
-                Ok(free_bytes) if free_bytes < bytes => {
+        let address = unsafe { driver::malloc_sync(bytes) }.map_err(|source| {
+            gpu.discount(bytes);
+            match gpu.free_bytes() {
+                Ok(free_bytes) if source.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                     GpuError::OutOfMemory { wanted_bytes: bytes, free_bytes }
                 }
                 _ => GpuError::Driver { operation: format!("allocate {bytes} bytes"), source },
-            })?;
+            }
+        })?;
         Ok(Self { gpu, address, len, marker: PhantomData })
     }
 
@@ -142,6 +151,7 @@ impl<'g, T: DeviceData> DeviceBuffer<'g, T> {
 
 impl<T> Drop for DeviceBuffer<'_, T> {
     fn drop(&mut self) {
+        self.gpu.discount(allocated_bytes::<T>(self.len));
         // SAFETY: allocated by `new`, freed once; the driver waits for work that uses it. A failure
         // here repeats an earlier one, which the failing call reported.
         let _ = self.gpu.bind().map(|()| unsafe { driver::free_sync(self.address) });
@@ -242,6 +252,7 @@ impl<'a, T: DeviceData> DeviceSlice<'a, T> {
     pub fn copy_from(&self, source: DeviceSlice<'_, T>) -> Result<(), GpuError> {
         assert_eq!(source.len, self.len, "a copy fills its target");
         let bytes = self.len * size_of::<T>();
+        self.gpu.bind()?;
         // SAFETY: both ranges are live and have `bytes` bytes.
         unsafe { driver::memcpy_dtod_async(self.address, source.address, bytes, self.gpu.stream()) }
             .map_err(GpuError::driver(format!("copy {bytes} bytes on the device")))

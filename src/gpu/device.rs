@@ -2,29 +2,20 @@
 #![expect(unsafe_code, reason = "kernels are launched and the driver is probed here")]
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
-use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaStream, result as driver};
+use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute, CUresult};
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaStream, DriverError, result as driver,
+};
 use cudarc::nvrtc::Ptx;
 
+use super::GpuError;
+use super::fault::{FaultPlan, LaunchFault};
+use super::image::{self, FieldVariant};
 use super::kernels::Kernel;
-use super::{FATBIN, GpuError};
-
-/// What a device is, for reports.
-#[derive(Clone, Debug)]
-pub struct GpuInfo {
-    /// Number in the driver's order, after `CUDA_VISIBLE_DEVICES`.
-    pub ordinal: usize,
-    /// The vendor's name.
-    pub name: String,
-    /// Compute capability, major and minor.
-    pub capability: (i32, i32),
-    /// Multiprocessors.
-    pub multiprocessors: usize,
-    /// Device memory in bytes.
-    pub memory_bytes: usize,
-}
+use super::probe::{self, GpuInfo};
 
 /// An open device with the kernels loaded.
 pub struct Gpu {
@@ -32,6 +23,19 @@ pub struct Gpu {
     stream: Arc<CudaStream>,
     functions: Vec<CudaFunction>,
     info: GpuInfo,
+    shared: Arc<Shared>,
+}
+
+/// What all handles on one open device share.
+#[derive(Default)]
+struct Shared {
+    /// Bytes of our live allocations.
+    allocated_bytes: AtomicU64,
+    /// The most they ever were.
+    peak_bytes: AtomicU64,
+    /// The kernel launched last: the one that an error of the stream most likely comes from.
+    last_kernel: Mutex<&'static str>,
+    fault: OnceLock<FaultPlan>,
 }
 
 /// An argument of a kernel: its bytes are copied at the launch.
@@ -58,43 +62,13 @@ pub(super) struct Launch {
     pub(super) shared_bytes: u32,
 }
 
-/// How many devices the driver shows.
-///
-/// # Errors
-/// When there is no kernel image, no driver, or the driver fails.
-fn device_count() -> Result<usize, GpuError> {
-    if FATBIN.is_none() {
-        return Err(GpuError::BuiltWithoutCuda);
-    }
-    // SAFETY: opens the driver's library and nothing else.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(GpuError::NoDriver);
-    }
-    let count = CudaContext::device_count().map_err(GpuError::driver("count the devices"))?;
-    Ok(usize::try_from(count).unwrap_or(0))
-}
-
 impl Gpu {
-    /// Describes every device that the driver shows.
-    ///
-    /// # Errors
-    /// When there is no kernel image, no driver, or the driver fails.
-    pub fn list() -> Result<Vec<GpuInfo>, GpuError> {
-        (0..device_count()?)
-            .map(|ordinal| {
-                let context = CudaContext::new(ordinal)
-                    .map_err(GpuError::driver(format!("open device {ordinal}")))?;
-                describe(&context, ordinal)
-            })
-            .collect()
-    }
-
     /// Opens device `ordinal` and loads every kernel.
     ///
     /// # Errors
     /// When the device does not exist or cannot run the kernels.
     pub fn open(ordinal: usize) -> Result<Self, GpuError> {
-        Self::open_with(ordinal, FATBIN.ok_or(GpuError::BuiltWithoutCuda)?)
+        Self::open_with(ordinal, image::WIDE.ok_or(GpuError::BuiltWithoutCuda)?)
     }
 
     /// As [`Gpu::open`] with another build of the kernels, to compare the two.
@@ -102,13 +76,33 @@ impl Gpu {
     /// # Errors
     /// When the device does not exist or cannot run the kernels.
     pub fn open_with(ordinal: usize, fatbin: &[u8]) -> Result<Self, GpuError> {
-        let count = device_count()?;
+        let count = probe::device_count()?;
         if ordinal >= count {
             return Err(GpuError::NoSuchDevice { ordinal, count });
         }
-        let context = CudaContext::new(ordinal)
-            .map_err(GpuError::driver(format!("open device {ordinal}")))?;
-        let info = describe(&context, ordinal)?;
+        let info = probe::describe(ordinal)
+            .map_err(GpuError::driver(format!("describe GPU {ordinal}")))?;
+        let context =
+            CudaContext::new(ordinal).map_err(GpuError::driver(format!("open GPU {ordinal}")))?;
+        Self::load_image(context, info, Arc::default(), fatbin)
+    }
+
+    /// A second handle on this device, whose kernels run on the arithmetic that `field` names.
+    ///
+    /// # Errors
+    /// When the kernels cannot be loaded.
+    pub fn with_field(&self, field: FieldVariant) -> Result<Self, GpuError> {
+        let image = image::of_field(field).ok_or(GpuError::BuiltWithoutCuda)?;
+        let (context, shared) = (Arc::clone(&self.context), Arc::clone(&self.shared));
+        Self::load_image(context, self.info.clone(), shared, image)
+    }
+
+    fn load_image(
+        context: Arc<CudaContext>,
+        info: GpuInfo,
+        shared: Arc<Shared>,
+        fatbin: &[u8],
+    ) -> Result<Self, GpuError> {
         let module = context
             .load_module(Ptx::from_binary(fatbin.to_vec()))
             .map_err(GpuError::driver(format!("load the kernels on {}", info.name)))?;
@@ -128,7 +122,15 @@ impl Gpu {
             }
             functions.push(function);
         }
-        Ok(Self { context, stream, functions, info })
+        Ok(Self { context, stream, functions, info, shared })
+    }
+
+    /// Makes what `plan` says fail from now on, on every handle of this device.
+    ///
+    /// # Panics
+    /// When the device has a plan already.
+    pub fn inject(&self, plan: FaultPlan) {
+        assert!(self.shared.fault.set(plan).is_ok(), "one fault plan a device");
     }
 
     /// What this device is.
@@ -147,13 +149,45 @@ impl Gpu {
             .map_err(GpuError::driver("ask for free memory"))
     }
 
+    /// The most bytes that were allocated at once, on all handles of this device.
+    pub fn peak_bytes(&self) -> u64 {
+        self.shared.peak_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Counts an allocation of `bytes`, which a fault plan may refuse.
+    pub(super) fn account(&self, bytes: usize) -> Result<(), GpuError> {
+        if self.shared.fault.get().is_some_and(FaultPlan::refuses_allocation) {
+            self.bind()?;
+            let free_bytes = self.free_bytes()?;
+            return Err(GpuError::OutOfMemory { wanted_bytes: bytes, free_bytes });
+        }
+        let before = self.shared.allocated_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.shared.peak_bytes.fetch_max(before + bytes as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Counts the end of an allocation of `bytes`.
+    pub(super) fn discount(&self, bytes: usize) {
+        self.shared.allocated_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
     /// Waits for all work given so far.
     ///
     /// # Errors
     /// The first error of that work.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.bind()?;
-        self.stream.synchronize().map_err(GpuError::driver("wait for the stream"))
+        self.stream
+            .synchronize()
+            .map_err(|source| GpuError::driver(self.after_last_kernel("wait for the GPU"))(source))
+    }
+
+    /// `what`, with the kernel launched last.
+    fn after_last_kernel(&self, what: &str) -> String {
+        match *self.shared.last_kernel.lock().unwrap_or_else(PoisonError::into_inner) {
+            "" => what.to_owned(),
+            kernel => format!("{what} after `{kernel}`"),
+        }
     }
 
     /// Starts a clock in stream order.
@@ -171,6 +205,11 @@ impl Gpu {
     }
 
     pub(super) fn bind(&self) -> Result<(), GpuError> {
+        if self.shared.fault.get().is_some_and(FaultPlan::is_lost) {
+            // What the driver says of a card that fell off the bus.
+            let source = DriverError(CUresult::CUDA_ERROR_UNKNOWN);
+            return Err(GpuError::driver(self.after_last_kernel("use the GPU"))(source));
+        }
         self.context.bind_to_thread().map_err(GpuError::driver("bind the context"))
     }
 
@@ -203,11 +242,17 @@ impl Gpu {
     pub(super) fn launch_function(
         &self,
         function: &CudaFunction,
-        name: &str,
+        name: &'static str,
         launch: Launch,
         arguments: &[&dyn KernelArgument],
     ) -> Result<(), GpuError> {
         self.bind()?;
+        *self.shared.last_kernel.lock().unwrap_or_else(PoisonError::into_inner) = name;
+        let fault = self.shared.fault.get().and_then(|plan| plan.at_launch(name));
+        if fault == Some(LaunchFault::Refuse) {
+            let source = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+            return Err(GpuError::driver(format!("launch `{name}`"))(source));
+        }
         let mut pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.pointer()).collect();
         // SAFETY: the launchers in `kernels` and `generated` pass each kernel its own parameters,
         // in order, and assert the shapes that keep its accesses inside live buffers.
@@ -221,7 +266,28 @@ impl Gpu {
                 &mut pointers,
             )
         }
-        .map_err(GpuError::driver(format!("launch `{name}`")))
+        .map_err(GpuError::driver(format!("launch `{name}`")))?;
+        match fault {
+            Some(LaunchFault::Corrupt) => self.corrupt_output(arguments),
+            _ => Ok(()),
+        }
+    }
+
+    /// Inverts the first 16 bytes that a kernel with these arguments writes: its first argument
+    /// is, or begins with, the address of its output, and no allocation is smaller.
+    fn corrupt_output(&self, arguments: &[&dyn KernelArgument]) -> Result<(), GpuError> {
+        let failed = || GpuError::driver("corrupt an output, as a fault plan says");
+        let first = arguments.first().expect("every kernel has an output");
+        let mut bytes = [0u8; 16];
+        // SAFETY: the first argument holds the 8 bytes of an address; the output has 16 bytes, and
+        // the stream is waited for on both sides of the change.
+        unsafe {
+            let address = first.pointer().cast::<u64>().read_unaligned();
+            self.synchronize()?;
+            driver::memcpy_dtoh_sync(&mut bytes, address).map_err(failed())?;
+            let inverted = bytes.map(|byte| !byte);
+            driver::memcpy_htod_sync(address, &inverted).map_err(failed())
+        }
     }
 }
 
@@ -241,18 +307,4 @@ impl Timer<'_> {
         end.synchronize().map_err(GpuError::driver("wait for an event"))?;
         self.start.elapsed_ms(&end).map(f64::from).map_err(GpuError::driver("read the timer"))
     }
-}
-
-fn describe(context: &CudaContext, ordinal: usize) -> Result<GpuInfo, GpuError> {
-    let failed = || format!("describe device {ordinal}");
-    let multiprocessors = context
-        .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-        .map_err(GpuError::driver(failed()))?;
-    Ok(GpuInfo {
-        ordinal,
-        name: context.name().map_err(GpuError::driver(failed()))?,
-        capability: context.compute_capability().map_err(GpuError::driver(failed()))?,
-        multiprocessors: usize::try_from(multiprocessors).unwrap_or(0),
-        memory_bytes: context.total_mem().map_err(GpuError::driver(failed()))?,
-    })
 }

@@ -13,26 +13,30 @@ mod buffer;
 mod curve;
 mod device;
 mod error;
+pub mod fault;
 pub mod generated;
+mod image;
+pub mod inflight;
 mod kernels;
+pub mod lock;
 pub mod msm;
 pub mod ntt;
 pub mod points;
+mod probe;
+pub mod upload;
 
 pub use buffer::{DeviceBuffer, DeviceData, DeviceSlice};
 pub use curve::{Curve, G1, G2, Xyzz};
-pub use device::{Gpu, GpuInfo, Timer};
+pub use device::{Gpu, Timer};
 pub use error::GpuError;
+pub use image::{FieldVariant, Target, targets};
 pub use kernels::{FieldOperation, check_field};
-
-/// The compiled kernels, or none in a build without nvcc.
-#[cfg(prove_cuda)]
-const FATBIN: Option<&[u8]> = Some(include_bytes!(env!("PROVE_FATBIN")));
-#[cfg(not(prove_cuda))]
-const FATBIN: Option<&[u8]> = None;
+#[cfg(test)]
+pub(crate) use probe::tests::card;
+pub use probe::{GpuInfo, Unusable, survey};
 
 /// SHA-256 of the embedded kernels in hexadecimal, or `None` in a build without CUDA.
 pub fn fatbin_digest() -> Option<String> {
     use sha2::{Digest, Sha256};
-    FATBIN.map(|bytes| hex::encode(Sha256::digest(bytes)))
+    image::WIDE.map(|bytes| hex::encode(Sha256::digest(bytes)))
 }
