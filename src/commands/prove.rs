@@ -14,7 +14,7 @@ use crate::params::{self, Parameters};
 use crate::progress::Phase;
 use crate::sector::{PROOF_BYTES, SectorSize};
 use crate::variant::Job;
-use crate::{device, groth16, temporary};
+use crate::{groth16, temporary};
 
 pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let settings = &session.settings;
@@ -24,11 +24,11 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let progress = session.progress();
     progress.note(&format!("{}: {shape}; {proof}, {}", shown(c1), describe(&ids)));
 
-    device::choose(settings.device, proof.size, settings.gpu_forbidden)?;
-    let needed_bytes = groth16::memory_bytes(settings.variants, proof);
+    let (device, variants) = session.open_device(proof.size)?;
+    let needed_bytes = groth16::memory_bytes(variants, proof);
     Budget::detect(settings.ram_bytes).check(needed_bytes)?;
     let Opened { parameters, warm_fraction, verifier } = open(session, proof.size)?;
-    let prover = groth16::prover(settings.variants, &parameters, proof.size, progress)?;
+    let prover = groth16::prover(variants, &parameters, proof.size, progress)?;
 
     let proofs = groth16::prove::prove(&sector, &*prover, &verifier, progress)?;
     let bytes = groth16::proof::encode(proof, &proofs);
@@ -39,7 +39,9 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     })?;
 
     let mut report = session.report("prove").with_proof(proof);
-    report.variants = settings.variants.names(Job::Prove).into_iter().collect();
+    report.device = device.info();
+    report.peak_vram_bytes = device.peak_vram_bytes();
+    report.variants = variants.names(Job::Prove, device.kind()).into_iter().collect();
     let security = parameters.security();
     report.parameters = Some(parameters_info(parameters.path(), security, warm_fraction));
     report.proof_bytes = Some(bytes.len());

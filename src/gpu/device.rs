@@ -35,7 +35,7 @@ struct Shared {
     peak_bytes: AtomicU64,
     /// The kernel launched last: the one that an error of the stream most likely comes from.
     last_kernel: Mutex<&'static str>,
-    fault: OnceLock<FaultPlan>,
+    fault: OnceLock<Arc<FaultPlan>>,
 }
 
 /// An argument of a kernel: its bytes are copied at the launch.
@@ -129,7 +129,7 @@ impl Gpu {
     ///
     /// # Panics
     /// When the device has a plan already.
-    pub fn inject(&self, plan: FaultPlan) {
+    pub fn inject(&self, plan: Arc<FaultPlan>) {
         assert!(self.shared.fault.set(plan).is_ok(), "one fault plan a device");
     }
 
@@ -156,7 +156,7 @@ impl Gpu {
 
     /// Counts an allocation of `bytes`, which a fault plan may refuse.
     pub(super) fn account(&self, bytes: usize) -> Result<(), GpuError> {
-        if self.shared.fault.get().is_some_and(FaultPlan::refuses_allocation) {
+        if self.fault().is_some_and(FaultPlan::refuses_allocation) {
             self.bind()?;
             let free_bytes = self.free_bytes()?;
             return Err(GpuError::OutOfMemory { wanted_bytes: bytes, free_bytes });
@@ -182,6 +182,10 @@ impl Gpu {
             .map_err(|source| GpuError::driver(self.after_last_kernel("wait for the GPU"))(source))
     }
 
+    fn fault(&self) -> Option<&FaultPlan> {
+        self.shared.fault.get().map(Arc::as_ref)
+    }
+
     /// `what`, with the kernel launched last.
     fn after_last_kernel(&self, what: &str) -> String {
         match *self.shared.last_kernel.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -205,7 +209,7 @@ impl Gpu {
     }
 
     pub(super) fn bind(&self) -> Result<(), GpuError> {
-        if self.shared.fault.get().is_some_and(FaultPlan::is_lost) {
+        if self.fault().is_some_and(FaultPlan::is_lost) {
             // What the driver says of a card that fell off the bus.
             let source = DriverError(CUresult::CUDA_ERROR_UNKNOWN);
             return Err(GpuError::driver(self.after_last_kernel("use the GPU"))(source));
@@ -248,7 +252,7 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         self.bind()?;
         *self.shared.last_kernel.lock().unwrap_or_else(PoisonError::into_inner) = name;
-        let fault = self.shared.fault.get().and_then(|plan| plan.at_launch(name));
+        let fault = self.fault().and_then(|plan| plan.at_launch(name));
         if fault == Some(LaunchFault::Refuse) {
             let source = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
             return Err(GpuError::driver(format!("launch `{name}`"))(source));

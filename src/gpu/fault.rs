@@ -52,9 +52,15 @@ pub enum LaunchFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoFaultPlan;
 
+impl NoFaultPlan {
+    /// What a plan looks like.
+    pub const EXPECTED: &str = "`allocate[:N]`, `launch:KERNEL[:N]`, `lost:KERNEL[:N]` or \
+        `corrupt:KERNEL[:N]`";
+}
+
 impl fmt::Display for NoFaultPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`allocate[:N]`, or `launch:`, `lost:` or `corrupt:KERNEL[:N]`")
+        write!(f, "expected {}", Self::EXPECTED)
     }
 }
 

@@ -88,6 +88,11 @@ fn choose_windows(n: usize) -> Windows {
     candidates.min_by(|x, y| cost(x).total_cmp(&cost(y))).expect("there are candidates")
 }
 
+/// Additions into buckets that a sum of `n` products takes: one a digit.
+pub(super) fn additions(n: usize) -> u64 {
+    n as u64 * u64::from(choose_windows(n).count)
+}
+
 impl<'g, C: Curve> Msm<'g, C> {
     /// Prepares sums of exactly `n` products; the empty sum is the identity.
     ///
