@@ -24,3 +24,8 @@ static const int ACCUMULATE_THREADS = 128;
 static const int ACCUMULATE_MIN_BLOCKS = 2;
 
 static const int ELEMENT_THREADS = 256;
+
+// Rows: challenges that a thread evaluates its small row for, so that a row's entries are read and
+// decoded three times a partition of 18 challenges; threads of a block of the other rows.
+static const int ROWS_CHALLENGES = 6;
+static const int ROWS_THREADS = 128;

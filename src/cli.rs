@@ -194,8 +194,11 @@ pub enum BenchCommand {
         #[command(flatten)]
         repeat: Repeat,
     },
-    /// 2^N dependent products in Fr and in Fp on a GPU: `field`
+    /// 2^N products in Fr or Fp on a GPU: `field`
     Field {
+        /// Which field
+        #[arg(value_enum, value_name = "fr|fp")]
+        of: PrimeField,
         /// log2 of the products of each field
         #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(20..=36))]
         log_n: u32,
@@ -247,6 +250,15 @@ impl FromStr for Partitions {
             Err(_) => Err(format!("expected a number or `all`, got `{text}`")),
         }
     }
+}
+
+/// A field of the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PrimeField {
+    /// The scalars'.
+    Fr,
+    /// The coordinates'.
+    Fp,
 }
 
 /// How often each arm runs.

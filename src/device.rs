@@ -187,7 +187,8 @@ impl fmt::Display for NoGpu {
 }
 
 impl NoGpu {
-    fn because(reason: impl Into<String>) -> Self {
+    /// One reason, and nothing to be done about it.
+    pub fn because(reason: impl Into<String>) -> Self {
         Self { reasons: vec![reason.into()], ..Self::default() }
     }
 

@@ -89,6 +89,8 @@ fn code_of_prove_error(error: &ProveError) -> Code {
         ProveError::Map { .. } | ProveError::Bases(_) | ProveError::Native { .. } => {
             Code::Parameters
         }
+        ProveError::Gpu(error) => code_of_gpu_error(error),
+        ProveError::Memory(_) => Code::Memory,
         ProveError::Verify(error) => code_of_verify_error(error),
     }
 }
@@ -181,8 +183,7 @@ mod tests {
     use cudarc::driver::sys::CUresult;
 
     fn no_gpu(reason: &str) -> DeviceError {
-        let reasons = vec![reason.to_owned()];
-        DeviceError::NoGpu { why: NoGpu { reasons, ..NoGpu::default() } }
+        DeviceError::NoGpu { why: NoGpu::because(reason) }
     }
 
     #[test]

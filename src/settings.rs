@@ -88,6 +88,12 @@ pub enum SettingsError {
         /// What is wrong with the choice.
         message: String,
     },
+    /// A command for a GPU alone.
+    #[error("`{what}` needs a GPU")]
+    NeedsGpu {
+        /// The command.
+        what: &'static str,
+    },
     /// A variable whose value cannot be used.
     #[error("environment variable {name}: expected {expected}, got `{value}`")]
     Variable {

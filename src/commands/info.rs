@@ -174,7 +174,7 @@ impl SectorInfo {
         let variants = session.settings.variants;
         let numbers = size.circuit();
         let proof = |version| RegisteredProof { size, version };
-        let proof_memory_bytes = groth16::memory_bytes(variants, proof(ProofVersion::V1_1));
+        let proof_memory_bytes = groth16::memory_bytes(variants, device, proof(ProofVersion::V1_1));
         Self {
             sector_size: size.to_string(),
             layers: size.layers(),

@@ -7,14 +7,16 @@ use sha2::{Digest, Sha256};
 
 use super::{Session, parameters_info, shown};
 use crate::c1::{self, IdSource, Ids};
+use crate::device::OpenDevice;
 use crate::groth16::verify::Verifier;
+use crate::groth16::{self, Backend};
 use crate::memory::Budget;
 use crate::output::Output;
 use crate::params::{self, Parameters};
 use crate::progress::Phase;
 use crate::sector::{PROOF_BYTES, SectorSize};
+use crate::temporary;
 use crate::variant::Job;
-use crate::{groth16, temporary};
 
 pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let settings = &session.settings;
@@ -25,10 +27,11 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     progress.note(&format!("{}: {shape}; {proof}, {}", shown(c1), describe(&ids)));
 
     let (device, variants) = session.open_device(proof.size)?;
-    let needed_bytes = groth16::memory_bytes(variants, proof);
+    let needed_bytes = groth16::memory_bytes(variants, device.kind(), proof);
     Budget::detect(settings.ram_bytes).check(needed_bytes)?;
     let Opened { parameters, warm_fraction, verifier } = open(session, proof.size)?;
-    let prover = groth16::prover(variants, &parameters, proof.size, progress)?;
+    let backend = backend(&device, settings.device.vram_bytes);
+    let prover = groth16::prover(variants, backend, &parameters, proof)?;
 
     let proofs = groth16::prove::prove(&sector, &*prover, &verifier, progress)?;
     let bytes = groth16::proof::encode(proof, &proofs);
@@ -47,6 +50,14 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     report.proof_bytes = Some(bytes.len());
     report.proof_sha256 = Some(hex::encode(Sha256::digest(&bytes)));
     session.tell_delivered(&report, out)
+}
+
+/// The device as the provers know it.
+pub(super) fn backend(device: &OpenDevice, vram_bytes: Option<u64>) -> Backend<'_> {
+    match device.gpu() {
+        None => Backend::Cpu,
+        Some(gpu) => Backend::Gpu { gpu, vram_bytes },
+    }
 }
 
 /// Everything that comes from the parameters.

@@ -11,7 +11,12 @@ use rayon::prelude::*;
 use super::generated::{self, GeneratedNtt};
 use super::msm::{BitSums, Msm, MsmTimes, MsmVariant, ScalarOrder};
 use super::ntt::{self, Direction, Domain, Ntt, NttVariant, Options, Quotient, root_of_unity};
-use super::{DeviceBuffer, DeviceData, G1, Gpu, GpuError, kernels, points};
+use super::{
+    DeviceBuffer, DeviceData, DeviceWitnesses, G1, Gpu, GpuError, QueryBits, RowEvaluator, kernels,
+    points,
+};
+use crate::r1cs::{Evaluator, Template};
+use crate::witness::Witness;
 
 /// Elements that one seed of [`random_scalars`] makes.
 const SEED_BLOCK: usize = 1 << 14;
@@ -173,10 +178,11 @@ pub fn bits(
     let bases = DeviceBuffer::new(gpu, n)?;
     points::multiples(gpu, bases.as_slice(), &G1Affine::generator(), 1)?;
     let bits = DeviceBuffer::from_host(gpu, &bits)?;
+    let query = QueryBits::identity(gpu, n)?;
     let bit_sums = BitSums::<G1>::new(gpu, n, partitions)?;
     let mut sums = Vec::new();
     let total_ms = median_of(gpu, repeats, || {
-        sums = bit_sums.run(bases.as_slice(), bits.as_slice(), None)?;
+        sums = bit_sums.run(bases.as_slice(), 0..n, &query, bits.as_slice())?;
         Ok(())
     })?;
     Ok(BitsBench { total_ms, correct: sums == expected })
@@ -374,5 +380,75 @@ impl<'g, F: DeviceData + Field> FieldBench<'g, F> {
         } else {
             Err(GpuError::WrongResult { what: "a field product" })
         }
+    }
+}
+
+/// Rows a and b of one partition, their values checked.
+pub struct RowsBench<'g> {
+    gpu: &'g Gpu,
+    evaluator: RowEvaluator<'g>,
+    witnesses: DeviceWitnesses<'g>,
+    rows: [DeviceBuffer<'g, Scalar>; 2],
+    bytes: u64,
+}
+
+impl<'g> RowsBench<'g> {
+    /// Prepares the rows of `witness` and checks three blocks of them against the CPU.
+    ///
+    /// # Errors
+    /// When a row is wrong, the device fails or its memory is short.
+    pub fn new(gpu: &'g Gpu, template: &Template, witness: &Witness) -> Result<Self, GpuError> {
+        let layout = witness.layout;
+        let witnesses = DeviceWitnesses::new(gpu, layout, 1)?;
+        let scalars: Vec<Scalar> = witness.inputs.iter().chain(&witness.full).copied().collect();
+        witnesses.upload(0, &witness.words, &scalars)?;
+        let evaluator = RowEvaluator::new(gpu, template)?;
+        let n = evaluator.rows().next_power_of_two();
+        let rows = [DeviceBuffer::new(gpu, n)?, DeviceBuffer::new(gpu, n)?];
+        // The template once, the assignment once, a and b.
+        let bytes =
+            RowEvaluator::bytes(template) + DeviceWitnesses::bytes(&layout, 1) + 2 * 32 * n as u64;
+        let bench = Self { gpu, evaluator, witnesses, rows, bytes };
+        bench.run_ms()?;
+        bench.check(&Evaluator::new(template, witness))?;
+        Ok(bench)
+    }
+
+    fn check(&self, on_cpu: &Evaluator<'_>) -> Result<(), GpuError> {
+        let block = on_cpu.rows().min(1 << 16);
+        for start in [0, on_cpu.rows() / 2 - block / 2, on_cpu.rows() - block] {
+            let mut expected = [(); 2].map(|()| vec![Scalar::ZERO; block]);
+            let [a, b] = &mut expected;
+            on_cpu.fill(start, a, b);
+            for (rows, expected) in self.rows.iter().zip(&expected) {
+                let got = rows.as_slice().slice(start..start + block).to_host()?;
+                // A sum is reduced; the device's values are below 2r.
+                if !got.iter().zip(expected).all(|(got, row)| got + Scalar::ZERO == *row) {
+                    return Err(GpuError::WrongResult { what: "a row" });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows of the partition.
+    pub fn rows(&self) -> usize {
+        self.evaluator.rows()
+    }
+
+    /// Bytes that a run reads and writes at least: the template, the assignment, a and b, once.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Milliseconds of all rows on the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn run_ms(&self) -> Result<f64, GpuError> {
+        let timer = self.gpu.timer()?;
+        let [a, b] = &self.rows;
+        self.evaluator.run(a.as_slice(), b.as_slice(), &self.witnesses, 0)?;
+        timer.stop_ms()
     }
 }

@@ -2,40 +2,29 @@
 #![expect(unsafe_code, reason = "kernels are launched and the driver is probed here")]
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute, CUresult};
-use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaStream, DriverError, result as driver,
-};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, result as driver};
 use cudarc::nvrtc::Ptx;
 
-use super::GpuError;
-use super::fault::{FaultPlan, LaunchFault};
+use super::fault::{FaultPlan, LaunchFault, Launches};
 use super::image::{self, FieldVariant};
 use super::kernels::Kernel;
+use super::memory::MemoryAccount;
 use super::probe::{self, GpuInfo};
+use super::{GpuError, Mark};
 
 /// An open device with the kernels loaded.
 pub struct Gpu {
-    context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
-    functions: Vec<CudaFunction>,
-    info: GpuInfo,
-    shared: Arc<Shared>,
-}
-
-/// What all handles on one open device share.
-#[derive(Default)]
-struct Shared {
-    /// Bytes of our live allocations.
-    allocated_bytes: AtomicU64,
-    /// The most they ever were.
-    peak_bytes: AtomicU64,
-    /// The kernel launched last: the one that an error of the stream most likely comes from.
-    last_kernel: Mutex<&'static str>,
-    fault: OnceLock<Arc<FaultPlan>>,
+    pub(super) context: Arc<CudaContext>,
+    pub(super) stream: Arc<CudaStream>,
+    pub(super) functions: Arc<Vec<CudaFunction>>,
+    pub(super) info: GpuInfo,
+    pub(super) memory: Arc<MemoryAccount>,
+    pub(super) launches: Arc<Launches>,
+    /// See [`Gpu::side`].
+    pub(super) side: OnceLock<Box<Gpu>>,
 }
 
 /// An argument of a kernel: its bytes are copied at the launch.
@@ -84,7 +73,7 @@ impl Gpu {
             .map_err(GpuError::driver(format!("describe GPU {ordinal}")))?;
         let context =
             CudaContext::new(ordinal).map_err(GpuError::driver(format!("open GPU {ordinal}")))?;
-        Self::load_image(context, info, Arc::default(), fatbin)
+        Self::load_image((context, info), (Arc::default(), Arc::default()), fatbin)
     }
 
     /// A second handle on this device, whose kernels run on the arithmetic that `field` names.
@@ -93,14 +82,14 @@ impl Gpu {
     /// When the kernels cannot be loaded.
     pub fn with_field(&self, field: FieldVariant) -> Result<Self, GpuError> {
         let image = image::of_field(field).ok_or(GpuError::BuiltWithoutCuda)?;
-        let (context, shared) = (Arc::clone(&self.context), Arc::clone(&self.shared));
-        Self::load_image(context, self.info.clone(), shared, image)
+        let device = (Arc::clone(&self.context), self.info.clone());
+        let accounts = (Arc::clone(&self.memory), Arc::clone(&self.launches));
+        Self::load_image(device, accounts, image)
     }
 
     fn load_image(
-        context: Arc<CudaContext>,
-        info: GpuInfo,
-        shared: Arc<Shared>,
+        (context, info): (Arc<CudaContext>, GpuInfo),
+        (memory, launches): (Arc<MemoryAccount>, Arc<Launches>),
         fatbin: &[u8],
     ) -> Result<Self, GpuError> {
         let module = context
@@ -122,7 +111,9 @@ impl Gpu {
             }
             functions.push(function);
         }
-        Ok(Self { context, stream, functions, info, shared })
+        let functions = Arc::new(functions);
+        let side = OnceLock::new();
+        Ok(Self { context, stream, functions, info, memory, launches, side })
     }
 
     /// Makes what `plan` says fail from now on, on every handle of this device.
@@ -130,7 +121,7 @@ impl Gpu {
     /// # Panics
     /// When the device has a plan already.
     pub fn inject(&self, plan: Arc<FaultPlan>) {
-        assert!(self.shared.fault.set(plan).is_ok(), "one fault plan a device");
+        self.launches.inject(plan);
     }
 
     /// What this device is.
@@ -149,28 +140,6 @@ impl Gpu {
             .map_err(GpuError::driver("ask for free memory"))
     }
 
-    /// The most bytes that were allocated at once, on all handles of this device.
-    pub fn peak_bytes(&self) -> u64 {
-        self.shared.peak_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Counts an allocation of `bytes`, which a fault plan may refuse.
-    pub(super) fn account(&self, bytes: usize) -> Result<(), GpuError> {
-        if self.fault().is_some_and(FaultPlan::refuses_allocation) {
-            self.bind()?;
-            let free_bytes = self.free_bytes()?;
-            return Err(GpuError::OutOfMemory { wanted_bytes: bytes, free_bytes });
-        }
-        let before = self.shared.allocated_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.shared.peak_bytes.fetch_max(before + bytes as u64, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Counts the end of an allocation of `bytes`.
-    pub(super) fn discount(&self, bytes: usize) {
-        self.shared.allocated_bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
-    }
-
     /// Waits for all work given so far.
     ///
     /// # Errors
@@ -179,19 +148,7 @@ impl Gpu {
         self.bind()?;
         self.stream
             .synchronize()
-            .map_err(|source| GpuError::driver(self.after_last_kernel("wait for the GPU"))(source))
-    }
-
-    fn fault(&self) -> Option<&FaultPlan> {
-        self.shared.fault.get().map(Arc::as_ref)
-    }
-
-    /// `what`, with the kernel launched last.
-    fn after_last_kernel(&self, what: &str) -> String {
-        match *self.shared.last_kernel.lock().unwrap_or_else(PoisonError::into_inner) {
-            "" => what.to_owned(),
-            kernel => format!("{what} after `{kernel}`"),
-        }
+            .map_err(|source| GpuError::driver(self.launches.after("wait for the GPU"))(source))
     }
 
     /// Starts a clock in stream order.
@@ -202,17 +159,22 @@ impl Gpu {
         Ok(Timer { gpu: self, start: self.mark()? })
     }
 
-    fn mark(&self) -> Result<CudaEvent, GpuError> {
-        self.stream
-            .record_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
-            .map_err(GpuError::driver("record an event"))
+    /// Refuses the allocation of `bytes` about to be made, when a fault plan says so.
+    pub(super) fn check_allocation(&self, bytes: usize) -> Result<(), GpuError> {
+        match self.launches.plan() {
+            Some(plan) if plan.refuses_allocation() => {
+                let free_bytes = self.free_bytes()?;
+                Err(GpuError::OutOfMemory { wanted_bytes: bytes, free_bytes })
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn bind(&self) -> Result<(), GpuError> {
-        if self.fault().is_some_and(FaultPlan::is_lost) {
+        if self.launches.plan().is_some_and(FaultPlan::is_lost) {
             // What the driver says of a card that fell off the bus.
             let source = DriverError(CUresult::CUDA_ERROR_UNKNOWN);
-            return Err(GpuError::driver(self.after_last_kernel("use the GPU"))(source));
+            return Err(GpuError::driver(self.launches.after("use the GPU"))(source));
         }
         self.context.bind_to_thread().map_err(GpuError::driver("bind the context"))
     }
@@ -251,8 +213,7 @@ impl Gpu {
         arguments: &[&dyn KernelArgument],
     ) -> Result<(), GpuError> {
         self.bind()?;
-        *self.shared.last_kernel.lock().unwrap_or_else(PoisonError::into_inner) = name;
-        let fault = self.fault().and_then(|plan| plan.at_launch(name));
+        let fault = self.launches.at_launch(name);
         if fault == Some(LaunchFault::Refuse) {
             let source = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
             return Err(GpuError::driver(format!("launch `{name}`"))(source));
@@ -298,7 +259,7 @@ impl Gpu {
 /// A running clock; see [`Gpu::timer`].
 pub struct Timer<'g> {
     gpu: &'g Gpu,
-    start: CudaEvent,
+    start: Mark,
 }
 
 impl Timer<'_> {
@@ -307,8 +268,6 @@ impl Timer<'_> {
     /// # Errors
     /// The first error of that work.
     pub fn stop_ms(self) -> Result<f64, GpuError> {
-        let end = self.gpu.mark()?;
-        end.synchronize().map_err(GpuError::driver("wait for an event"))?;
-        self.start.elapsed_ms(&end).map(f64::from).map_err(GpuError::driver("read the timer"))
+        self.gpu.mark()?.ms_since(&self.start)
     }
 }

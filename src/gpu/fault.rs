@@ -1,7 +1,8 @@
 //! Faults on demand: how the tests see what a run does when a card fails.
 //!
 //! A [`FaultPlan`] sits in the launcher and in the allocator, which ask it before they call the
-//! driver; without a plan they ask nothing. The command line takes one from the hidden environment
+//! driver; without a plan they ask nothing. [`Launches`] holds it, and the name of the kernel that
+//! was launched last, for messages. The command line takes one from the hidden environment
 //! variable `PROVE_TEST_GPU_FAULT`.
 //!
 //! | text | what happens |
@@ -16,6 +17,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What fails, and when.
 #[derive(Debug)]
@@ -28,6 +30,40 @@ pub struct FaultPlan {
     /// Occurrences so far.
     seen: AtomicU64,
     lost: AtomicBool,
+}
+
+/// What the launcher remembers, for all handles on one device.
+#[derive(Default)]
+pub(super) struct Launches {
+    /// The kernel launched last: the one that an error of a stream most likely comes from.
+    last: Mutex<&'static str>,
+    plan: OnceLock<Arc<FaultPlan>>,
+}
+
+impl Launches {
+    /// Follows `plan` from now on.
+    pub(super) fn inject(&self, plan: Arc<FaultPlan>) {
+        assert!(self.plan.set(plan).is_ok(), "one fault plan a device");
+    }
+
+    /// The plan, if there is one.
+    pub(super) fn plan(&self) -> Option<&FaultPlan> {
+        self.plan.get().map(Arc::as_ref)
+    }
+
+    /// Notes the launch of `kernel` about to be made; what becomes of it.
+    pub(super) fn at_launch(&self, kernel: &'static str) -> Option<LaunchFault> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = kernel;
+        self.plan()?.at_launch(kernel)
+    }
+
+    /// `what`, after the kernel launched last.
+    pub(super) fn after(&self, what: &str) -> String {
+        match *self.last.lock().unwrap_or_else(PoisonError::into_inner) {
+            "" => what.to_owned(),
+            kernel => format!("{what} after `{kernel}`"),
+        }
+    }
 }
 
 /// What a plan does.
@@ -170,6 +206,17 @@ mod tests {
         assert_eq!(lost.at_launch("rows_short"), Some(LaunchFault::Refuse));
         assert!(lost.is_lost() && lost.refuses_allocation());
         assert_eq!(lost.at_launch("ntt_pass_dif"), Some(LaunchFault::Refuse));
+    }
+
+    #[test]
+    fn an_error_of_a_stream_names_the_last_kernel() {
+        let launches = Launches::default();
+        assert_eq!(launches.after("wait for the GPU"), "wait for the GPU");
+        assert_eq!(launches.at_launch("ntt_pass_dif"), None);
+        assert_eq!(launches.after("wait for the GPU"), "wait for the GPU after `ntt_pass_dif`");
+        launches.inject(Arc::new(plan("launch:ntt_pass_dit")));
+        assert_eq!(launches.at_launch("ntt_pass_dif"), None);
+        assert_eq!(launches.at_launch("ntt_pass_dit"), Some(LaunchFault::Refuse));
     }
 
     #[test]

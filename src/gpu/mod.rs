@@ -1,4 +1,4 @@
-//! The CUDA backend: device, memory, kernel launches, and the two stages built from them.
+//! The CUDA backend: device, memory, kernel launches, and the stages built from them.
 //!
 //! In: assignments and points in blst's memory layout. Out: the same. The kernels of `gpu/` are
 //! compiled by build.rs into one embedded fatbin; the driver's library is opened at run time, so
@@ -19,11 +19,17 @@ mod image;
 pub mod inflight;
 mod kernels;
 pub mod lock;
+mod memory;
 pub mod msm;
 pub mod ntt;
+mod pinned;
 pub mod points;
 mod probe;
+mod query;
+mod rows;
+mod stream;
 pub mod upload;
+mod witness;
 
 pub use buffer::{DeviceBuffer, DeviceData, DeviceSlice};
 pub use curve::{Curve, G1, G2, Xyzz};
@@ -31,9 +37,14 @@ pub use device::{Gpu, Timer};
 pub use error::GpuError;
 pub use image::{FieldVariant, Target, targets};
 pub use kernels::{FieldOperation, check_field};
+pub use pinned::PinnedBuffer;
 #[cfg(test)]
 pub(crate) use probe::tests::card;
 pub use probe::{GpuInfo, Unusable, survey};
+pub use query::QueryBits;
+pub use rows::RowEvaluator;
+pub use stream::Mark;
+pub use witness::DeviceWitnesses;
 
 /// SHA-256 of the embedded kernels in hexadecimal, or `None` in a build without CUDA.
 pub fn fatbin_digest() -> Option<String> {

@@ -16,6 +16,17 @@ fn carry_group(carries: usize) -> usize {
     if carries > THREADS_WANTED { 16 } else { 4 }
 }
 
+/// Entries that a thread adds.
+fn chunk(n: usize, batch: usize) -> usize {
+    (n * batch / THREADS_WANTED).clamp(CHUNK_MIN, CHUNK_MAX)
+}
+
+/// Carries of a window in the first round and in the second.
+fn carries(n: usize, windows: Windows, batch: usize) -> [usize; 2] {
+    let carries = n.div_ceil(chunk(n, batch));
+    [carries, carries.div_ceil(carry_group(windows.count as usize * carries))]
+}
+
 /// The memory of the first sort pass, for `batch` windows at once: 6 bytes an entry.
 pub(super) struct Partition<'g> {
     gpu: &'g Gpu,
@@ -38,6 +49,11 @@ impl<'g> Partition<'g> {
             entries: DeviceBuffer::new(gpu, batch * n)?,
             lows: DeviceBuffer::new(gpu, batch * n)?,
         })
+    }
+
+    /// Bytes of device memory that [`Partition::new`] takes.
+    pub(super) fn bytes(n: usize, batch: usize) -> u64 {
+        (batch * (6 * n + 4 * (3 * SORT_BINS + 1))) as u64
     }
 
     /// Enqueues the partition of the batch's entries by bin.
@@ -77,9 +93,8 @@ impl<'g, C: Curve> BucketSums<'g, C> {
         batch: usize,
     ) -> Result<Self, GpuError> {
         let all = windows.count as usize;
-        let chunk = (n * batch / THREADS_WANTED).clamp(CHUNK_MIN, CHUNK_MAX);
-        let carries = n.div_ceil(chunk);
-        let next_carries = carries.div_ceil(carry_group(all * carries));
+        let chunk = chunk(n, batch);
+        let [carries, next_carries] = carries(n, windows, batch);
         Ok(Self {
             gpu,
             n,
@@ -95,6 +110,14 @@ impl<'g, C: Curve> BucketSums<'g, C> {
                 DeviceBuffer::new(gpu, all * next_carries)?,
             ],
         })
+    }
+
+    /// Bytes of device memory that [`BucketSums::new`] takes.
+    pub(super) fn bytes(n: usize, windows: Windows, batch: usize) -> u64 {
+        let points = size_of::<Xyzz<C::Field>>();
+        let carries: usize = carries(n, windows, batch).iter().sum();
+        let of_window = windows.bucket_stride() * points + carries * (points + 4);
+        windows.count as u64 * of_window as u64
     }
 
     /// Enqueues empty buckets.

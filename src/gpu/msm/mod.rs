@@ -2,12 +2,14 @@
 
 mod bits;
 mod buckets;
+mod tail;
 
 use blstrs::Scalar;
 use group::Group;
 
 pub use self::bits::BitSums;
 use self::buckets::{BucketSums, Partition};
+pub use self::tail::TailSums;
 use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
 use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
 
@@ -93,6 +95,11 @@ pub(super) fn additions(n: usize) -> u64 {
     n as u64 * u64::from(choose_windows(n).count)
 }
 
+/// Windows that are sorted at once.
+fn batch(n: usize, windows: Windows) -> usize {
+    (BATCH_ENTRIES / n.max(1)).clamp(1, windows.count as usize)
+}
+
 impl<'g, C: Curve> Msm<'g, C> {
     /// Prepares sums of exactly `n` products; the empty sum is the identity.
     ///
@@ -105,7 +112,7 @@ impl<'g, C: Curve> Msm<'g, C> {
         assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
         let windows = choose_windows(n);
         let all = windows.count as usize;
-        let batch = (BATCH_ENTRIES / n.max(1)).clamp(1, all);
+        let batch = batch(n, windows);
         let stride = windows.bucket_stride();
         let first = all * stride.div_ceil(1 << first_group_log(windows));
         let next = all * stride.div_ceil(1 << (first_group_log(windows) + NEXT_GROUP_LOG));
@@ -122,6 +129,20 @@ impl<'g, C: Curve> Msm<'g, C> {
             weighted: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
             plain: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
         })
+    }
+
+    /// Bytes of device memory that [`Msm::new`] takes.
+    pub fn bytes(n: usize) -> u64 {
+        let windows = choose_windows(n);
+        let (all, batch, stride) =
+            (windows.count as usize, batch(n, windows), windows.bucket_stride());
+        let reduced = [first_group_log(windows), first_group_log(windows) + NEXT_GROUP_LOG]
+            .map(|log| all * stride.div_ceil(1 << log));
+        let words = all * n + batch * (n + stride + 1);
+        let points = 2 * reduced.iter().sum::<usize>();
+        (4 * words + points * size_of::<Xyzz<C::Field>>()) as u64
+            + Partition::bytes(n, batch)
+            + BucketSums::<C>::bytes(n, windows, batch)
     }
 
     /// The number of points.
