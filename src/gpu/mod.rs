@@ -35,6 +35,7 @@ pub use pinned::PinnedBuffer;
 pub use query::QueryBits;
 pub use rows::RowEvaluator;
 pub use stream::Mark;
+
 pub use witness::DeviceWitnesses;
 
 /// The compiled kernels, or none in a build without nvcc.

@@ -4,7 +4,7 @@ use super::Job;
 use super::points::ResidentPoints;
 use super::stream::ChunkBuffers;
 use crate::gpu::msm::{BitSums, Msm};
-use crate::gpu::ntt::Quotient;
+use crate::gpu::ntt::{Quotient, Twiddles};
 use crate::gpu::upload::{PinVariant, Uploader};
 use crate::gpu::{Curve, DeviceWitnesses, G1, G2, Gpu, RowEvaluator};
 use crate::groth16::native::BitsVariant;
@@ -101,11 +101,27 @@ impl Plan {
             + Uploader::device_bytes(PinVariant::default())
             + DeviceWitnesses::bytes(&layout, slots)
             + RowEvaluator::planned_bytes(proof.size)
-            + 3 * 32 * n
-            + Quotient::bytes(log_n)
+            + plan.arrays() * 32 * n
+            + Quotient::bytes(log_n, plan.twiddles())
             + Msm::<G1>::bytes(h_points)
             + plan.sums_bytes(counts, &layout, variants.bits);
         plan
+    }
+
+    /// Arrays over the domain: a, b and h, or a and b alone with rows evaluated twice.
+    pub(super) fn arrays(&self) -> u64 {
+        match self.mode {
+            Mode::Resident => 3,
+            Mode::Streamed { .. } => 2,
+        }
+    }
+
+    /// Where the transforms' twiddles are from.
+    pub(super) fn twiddles(&self) -> Twiddles {
+        match self.mode {
+            Mode::Resident => Twiddles::Stored,
+            Mode::Streamed { .. } => Twiddles::Composed,
+        }
     }
 
     /// Points of `C` that are summed at once, at most.
