@@ -206,6 +206,17 @@ impl<'a, T: DeviceData> DeviceSlice<'a, T> {
         DeviceSlice { address, len: range.len(), ..*self }
     }
 
+    /// The same bytes as elements of another type.
+    ///
+    /// # Panics
+    /// When they are not whole elements.
+    pub fn cast<U: DeviceData>(&self) -> DeviceSlice<'a, U> {
+        let bytes = self.len * size_of::<T>();
+        assert!(bytes.is_multiple_of(size_of::<U>()), "{bytes} bytes are whole elements");
+        let (gpu, address) = (self.gpu, self.address);
+        DeviceSlice { gpu, address, len: bytes / size_of::<U>(), marker: PhantomData }
+    }
+
     pub(super) fn address(&self) -> u64 {
         self.address
     }

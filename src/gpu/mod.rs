@@ -44,6 +44,7 @@ pub use probe::{GpuInfo, Unusable, survey};
 pub use query::QueryBits;
 pub use rows::RowEvaluator;
 pub use stream::Mark;
+
 pub use witness::DeviceWitnesses;
 
 /// SHA-256 of the embedded kernels in hexadecimal, or `None` in a build without CUDA.

@@ -1,40 +1,40 @@
-//! The sums on a GPU: rows, transforms and every sum from the compact assignments.
+//! The sums on a GPU: rows, transforms and every sum, from the compact assignments.
 //!
-//! The points arrive from the parameter file while the circuit is recorded and the witnesses are
-//! made, and stay. A partition goes from its assignment to its sum over H without a wait of the
-//! host but for the last points of that sum; bits and tails follow once for the whole group.
+//! Where they fit, the points arrive from the parameter file while the circuit is recorded and the
+//! witnesses are made, and stay; else they pass through in chunks behind the work. A partition goes
+//! from its assignment to its sum over H without a wait of the host but for the last points of that
+//! sum; bits and tails follow once for the whole group.
 
 mod clock;
 pub mod plan;
 mod points;
 mod query;
+mod stream;
+mod work;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use blstrs::{G1Projective, G2Projective};
 
 use self::clock::Clock;
-use self::plan::Plan;
-use self::points::ResidentPoints;
-use self::query::QuerySums;
-use super::group_partitions;
-use super::native::{G2Variant, NativeError, PartitionAssignment, PartitionSums, RowSource, Sums};
-use crate::field::Fr;
-use crate::gpu::msm::{Msm, ScalarOrder};
-use crate::gpu::ntt::Quotient;
+use self::plan::{Mode, Plan};
+use self::points::{Held, ResidentPoints};
+use self::query::{ChunkWork, QuerySums};
+use self::stream::{ChunkBuffers, Source, Stream};
+use self::work::Work;
+use super::ProveError;
+use super::native::{G2Variant, NativeError, PartitionAssignment, PartitionSums, Sums, joined};
 use crate::gpu::upload::PinVariant;
-use crate::gpu::{DeviceBuffer, DeviceSlice, DeviceWitnesses, G1, G2, Gpu, GpuError, RowEvaluator};
+use crate::gpu::{G1, G2, Gpu, GpuError};
 use crate::params::Parameters;
 use crate::params::layout::Query;
 use crate::progress::{Device, Phase, Progress, Unit};
-use crate::r1cs::{self, Template};
+use crate::r1cs::Template;
 use crate::sector::RegisteredProof;
 use crate::variant::Variants;
-use crate::witness::Layout;
-
-use super::ProveError;
 
 /// What is to be proved, with what.
 #[derive(Clone, Copy)]
@@ -51,72 +51,178 @@ pub struct Job<'p> {
 pub struct GpuSums<'p> {
     gpu: &'p Gpu,
     job: Job<'p>,
-    layout: Layout,
-    points: ResidentPoints<'p>,
+    plan: Plan,
+    points: Points<'p>,
     work: Mutex<Option<Work<'p>>>,
+}
+
+/// How the points are held.
+enum Points<'p> {
+    Resident(ResidentPoints<'p>),
+    Streamed(ChunkBuffers<'p>),
+}
+
+/// Where a group's points come from.
+enum Supply<'a> {
+    Resident(&'a ResidentPoints<'a>),
+    Streamed(Mutex<Stream<'a>>),
+}
+
+impl Supply<'_> {
+    /// Calls `work` with all points of `query`, which is the next of the schedule.
+    fn each<C: Held>(&self, query: Query, work: &mut ChunkWork<'_, C>) -> Result<(), NativeError> {
+        match self {
+            Self::Resident(points) => {
+                points.wait(query)?;
+                let points = C::resident(points, query);
+                Ok(work(points, 0..points.len())?)
+            }
+            Self::Streamed(stream) => {
+                stream.lock().expect("a panic ends the proof").each::<C>(query, work)
+            }
+        }
+    }
 }
 
 impl<'p> GpuSums<'p> {
     /// Plans the memory and takes that of the points.
     ///
     /// # Errors
-    /// When the plan does not fit, with the bytes needed, or the GPU fails.
+    /// When no plan fits, with the bytes needed, or the GPU fails.
     pub fn new(gpu: &'p Gpu, vram_bytes: Option<u64>, job: Job<'p>) -> Result<Self, ProveError> {
-        let layout = Layout::new(job.proof.size);
-        let plan = Plan::resident(&layout, job);
-        plan.check(gpu, vram_bytes)?;
+        let plan = Plan::choose(gpu, vram_bytes, job)?;
         let counts = job.parameters.layout().counts();
-        let points = ResidentPoints::new(gpu, counts).map_err(ProveError::Gpu)?;
-        Ok(Self { gpu, job, layout, points, work: Mutex::new(None) })
+        let points = match plan.mode {
+            Mode::Resident => ResidentPoints::new(gpu, counts).map(Points::Resident),
+            Mode::Streamed { chunk_log } => ChunkBuffers::new(gpu, chunk_log).map(Points::Streamed),
+        };
+        let points = points.map_err(ProveError::Gpu)?;
+        Ok(Self { gpu, job, plan, points, work: Mutex::new(None) })
     }
 
     fn work(&self) -> MutexGuard<'_, Option<Work<'p>>> {
         self.work.lock().expect("a panic ends the proof")
     }
 
-    /// The sums over L, A and B1 of all partitions.
-    fn in_g1(
+    /// The sums of a group whose points `supply` brings.
+    fn group_sums(
         &self,
         work: &Work<'p>,
+        supply: &Supply<'_>,
         partitions: &[PartitionAssignment<'_>],
         progress: &dyn Progress,
-    ) -> Result<[Vec<G1Projective>; 3], NativeError> {
+    ) -> Result<Vec<PartitionSums>, NativeError> {
+        let h = self.h_sums(work, supply, partitions, progress)?;
         let clock = Clock { gpu: self.gpu, progress };
-        let points = &self.points;
-        let run = |query, sums: &QuerySums<'_, G1>, points: DeviceSlice<'_, _>| {
-            self.points.wait(query)?;
-            Ok::<_, NativeError>(sums.run(points, &work.witnesses, partitions, clock)?)
+        let in_g1 = |query, sums: &QuerySums<'_, G1>| {
+            sums.run(|each| supply.each::<G1>(query, each), &work.witnesses, partitions, clock)
         };
-        Ok([
-            run(Query::L, &work.l, points.l.as_slice())?,
-            run(Query::A, &work.a_query, points.a.as_slice())?,
-            run(Query::BG1, &work.b_g1, points.b_g1.as_slice())?,
-        ])
+        let in_g1 = || -> Result<[Vec<G1Projective>; 3], NativeError> {
+            Ok([
+                in_g1(Query::L, &work.l)?,
+                in_g1(Query::A, &work.a_query)?,
+                in_g1(Query::BG1, &work.b_g1)?,
+            ])
+        };
+        let in_g2 = || -> Result<Vec<G2Projective>, NativeError> {
+            let clock = Clock { gpu: work.g2_gpu, progress };
+            let each = |work: &mut ChunkWork<'_, G2>| supply.each::<G2>(Query::BG2, work);
+            work.b_g2.run(each, &work.witnesses, partitions, clock)
+        };
+        let (g1, g2) = match (self.job.variants.g2, supply) {
+            (G2Variant::Parallel, Supply::Resident(_)) => thread::scope(|scope| {
+                let in_g2 = scope.spawn(in_g2);
+                (in_g1(), joined(in_g2))
+            }),
+            // Streamed points come in one order.
+            _ => {
+                let g1 = in_g1()?;
+                (Ok(g1), in_g2())
+            }
+        };
+        let ([l, a, b_g1], b_g2) = (g1?, g2?);
+        let sums = h.into_iter().zip(l).zip(a).zip(b_g1).zip(b_g2);
+        let sums = sums.map(|((((h, l), a), b_g1), b_g2)| PartitionSums { h, l, a, b_g1, b_g2 });
+        Ok(sums.collect())
     }
 
-    /// The sums over B2 of all partitions.
-    fn in_g2(
+    /// The sums over H; assignments go to the device while the one before is worked on.
+    fn h_sums(
         &self,
         work: &Work<'p>,
+        supply: &Supply<'_>,
         partitions: &[PartitionAssignment<'_>],
         progress: &dyn Progress,
-    ) -> Result<Vec<G2Projective>, NativeError> {
-        self.points.wait(Query::BG2)?;
-        let clock = Clock { gpu: work.g2_gpu, progress };
-        Ok(work.b_g2.run(self.points.b_g2.as_slice(), &work.witnesses, partitions, clock)?)
+    ) -> Result<Vec<G1Projective>, NativeError> {
+        let in_flight = InFlight::default();
+        let (uploaded, ready) = mpsc::sync_channel(self.plan.in_flight - 1);
+        thread::scope(|scope| {
+            scope.spawn(|| upload(work, partitions, progress, (uploaded, &in_flight)));
+            // Moved here, so that the thread above ends when this one fails.
+            let ready: Receiver<Result<(), GpuError>> = ready;
+            let sum = |(slot, partition): (usize, &PartitionAssignment<'_>)| {
+                ready.recv().map_err(|_| NativeError::NotLoaded)??;
+                let sum = work.h_sum(supply, slot, partition, progress)?;
+                in_flight.leave(partition.partition);
+                Ok(sum)
+            };
+            partitions.iter().enumerate().map(sum).collect()
+        })
+    }
+}
+
+/// Uploads assignment after assignment and tells each when it is there, until no one listens.
+fn upload(
+    work: &Work<'_>,
+    partitions: &[PartitionAssignment<'_>],
+    progress: &dyn Progress,
+    (uploaded, in_flight): (SyncSender<Result<(), GpuError>>, &InFlight),
+) {
+    for (slot, partition) in partitions.iter().enumerate() {
+        in_flight.enter(partition.partition);
+        let bytes = (8 * partition.words.len() + 32 * partition.scalars.len()) as u64;
+        let phase = Phase::new("upload").partition(partition.partition);
+        let id = progress.start(phase.total(bytes, Unit::Bytes));
+        let result = work.witnesses.upload(slot, partition.words, partition.scalars);
+        progress.finish(id, bytes, Device::Gpu);
+        let failed = result.is_err();
+        if uploaded.send(result).is_err() || failed {
+            break;
+        }
+    }
+}
+
+/// Counts the partitions between the start of their upload and their sum over H.
+#[derive(Default)]
+struct InFlight(AtomicUsize);
+
+impl InFlight {
+    fn enter(&self, partition: usize) {
+        let count = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        log::debug!("partition {partition} enters, {count} in flight");
+    }
+
+    fn leave(&self, partition: usize) {
+        let count = self.0.fetch_sub(1, Ordering::Relaxed) - 1;
+        log::debug!("partition {partition} leaves, {count} in flight");
     }
 }
 
 impl Sums for GpuSums<'_> {
     fn load(&self, cancelled: &AtomicBool, progress: &dyn Progress) -> Result<(), NativeError> {
-        let source = (self.job.parameters, PinVariant::default());
-        self.points.load(self.gpu, source, cancelled, progress)
+        match &self.points {
+            Points::Resident(points) => {
+                let source = self.source(progress);
+                points.load(source, cancelled)
+            }
+            Points::Streamed(_) => Ok(()),
+        }
     }
 
     fn prepare(&self, template: &Template, progress: &dyn Progress) -> Result<(), NativeError> {
         let mut work = self.work();
         if work.is_none() {
-            let make = |_| Work::new(self.gpu, template, self.layout, self.job);
+            let make = |_| Work::new(self.gpu, template, &self.plan, self.job);
             *work = Some(progress.run(Phase::new("prepare-gpu"), 0, make)?);
         }
         Ok(())
@@ -130,125 +236,29 @@ impl Sums for GpuSums<'_> {
         let work = self.work();
         let work = work.as_ref().expect("prepared first");
         assert!(partitions.len() <= work.witnesses.partitions(), "a group of the proof");
-        for (slot, partition) in partitions.iter().enumerate() {
-            let bytes = (8 * partition.words.len() + 32 * partition.scalars.len()) as u64;
-            let id = progress.start(
-                Phase::new("upload").partition(partition.partition).total(bytes, Unit::Bytes),
-            );
-            work.witnesses.upload(slot, partition.words, partition.scalars)?;
-            progress.finish(id, bytes, Device::Gpu);
+        match &self.points {
+            Points::Resident(points) => {
+                self.group_sums(work, &Supply::Resident(points), partitions, progress)
+            }
+            Points::Streamed(buffers) => thread::scope(|scope| {
+                let mut schedule = vec![Query::H; partitions.len()];
+                schedule.extend([Query::L, Query::A, Query::BG1, Query::BG2]);
+                let (stream, uploading) =
+                    Stream::start(scope, self.source(progress), buffers, schedule);
+                let supply = Supply::Streamed(Mutex::new(stream));
+                let sums = self.group_sums(work, &supply, partitions, progress);
+                // The thread ends with the last chunk, or when no one takes chunks.
+                drop(supply);
+                joined(uploading)?;
+                sums
+            }),
         }
-        let h: Vec<G1Projective> = partitions
-            .iter()
-            .enumerate()
-            .map(|(slot, partition)| work.h_sum(&self.points, slot, partition, progress))
-            .collect::<Result<_, _>>()?;
-        let in_g1 = || self.in_g1(work, partitions, progress);
-        let in_g2 = || self.in_g2(work, partitions, progress);
-        let (g1, g2) = match self.job.variants.g2 {
-            G2Variant::Serial => (in_g1(), in_g2()),
-            G2Variant::Parallel => thread::scope(|scope| {
-                let in_g2 = scope.spawn(in_g2);
-                let g1 = in_g1();
-                (g1, super::native::joined(in_g2))
-            }),
-        };
-        let ([l, a, b_g1], b_g2) = (g1?, g2?);
-        let sums = h.into_iter().zip(l).zip(a).zip(b_g1).zip(b_g2);
-        let sums = sums.map(|((((h, l), a), b_g1), b_g2)| PartitionSums { h, l, a, b_g1, b_g2 });
-        Ok(sums.collect())
     }
 }
 
-/// The circuit on the device, and the memory of every stage.
-struct Work<'p> {
-    gpu: &'p Gpu,
-    /// The stream of G2: a second one, unless `g2=serial`.
-    g2_gpu: &'p Gpu,
-    /// On the second stream, so that assignments arrive while another is worked on.
-    witnesses: DeviceWitnesses<'p>,
-    rows: RowEvaluator<'p>,
-    a: DeviceBuffer<'p, Fr>,
-    b: DeviceBuffer<'p, Fr>,
-    h: DeviceBuffer<'p, Fr>,
-    quotient: Quotient<'p>,
-    h_msm: Msm<'p, G1>,
-    l: QuerySums<'p, G1>,
-    a_query: QuerySums<'p, G1>,
-    b_g1: QuerySums<'p, G1>,
-    b_g2: QuerySums<'p, G2>,
-}
-
-impl<'p> Work<'p> {
-    fn new(
-        gpu: &'p Gpu,
-        template: &Template,
-        layout: Layout,
-        job: Job<'p>,
-    ) -> Result<Self, GpuError> {
-        let Job { proof, variants, .. } = job;
-        let slots = group_partitions(proof);
-        let log_n = proof.size.circuit().log_n;
-        let n = 1usize << log_n;
-        let side = gpu.side()?;
-        let g2_gpu = match variants.g2 {
-            G2Variant::Parallel => side,
-            G2Variant::Serial => gpu,
-        };
-        let in_g1 = |query| {
-            let map = template.query(query);
-            QuerySums::new(gpu, (&map, &layout), slots, variants.bits, ["bits", "tail"])
-        };
-        let b_map = template.query(r1cs::Query::B);
-        let in_g2 =
-            QuerySums::new(g2_gpu, (&b_map, &layout), slots, variants.bits, ["b_g2", "b_g2"]);
-        Ok(Self {
-            gpu,
-            g2_gpu,
-            witnesses: DeviceWitnesses::new(side, layout, slots)?,
-            rows: RowEvaluator::new(gpu, template)?,
-            a: DeviceBuffer::new(gpu, n)?,
-            b: DeviceBuffer::new(gpu, n)?,
-            h: DeviceBuffer::new(gpu, n)?,
-            quotient: Quotient::new(gpu, log_n)?,
-            h_msm: Msm::new(gpu, n)?,
-            l: in_g1(r1cs::Query::L)?,
-            a_query: in_g1(r1cs::Query::A)?,
-            b_g1: in_g1(r1cs::Query::B)?,
-            b_g2: in_g2?,
-        })
-    }
-
-    /// `sum h_i H_i` of the partition in place `slot`.
-    fn h_sum(
-        &self,
-        points: &ResidentPoints<'_>,
-        slot: usize,
-        partition: &PartitionAssignment<'_>,
-        progress: &dyn Progress,
-    ) -> Result<G1Projective, NativeError> {
-        let clock = Clock { gpu: self.gpu, progress };
-        let phase = |name| Phase::new(name).partition(partition.partition);
-        let [a, b, h] = [&self.a, &self.b, &self.h].map(DeviceBuffer::as_slice);
-        let bytes = 32 * h.len() as u64;
-        let rows = match partition.source {
-            RowSource::Template(_) => clock
-                .enqueue(phase("rows"), 2 * bytes, || self.rows.run(a, b, &self.witnesses, slot)),
-            RowSource::Given(rows) => clock.enqueue(phase("upload"), 2 * bytes, || {
-                for (target, rows) in [a, b].into_iter().zip(rows) {
-                    target.slice(0..rows.len()).copy_from_host(rows)?;
-                    target.slice(rows.len()..target.len()).fill(0)?;
-                }
-                Ok(())
-            }),
-        };
-        let ((), rows) = rows?;
-        let ((), ntt) = clock.enqueue(phase("ntt"), 6 * bytes, || self.quotient.run(h, a, b))?;
-        points.wait(Query::H)?;
-        let (sum, msm) = clock.enqueue(phase("h_msm"), 3 * bytes, || {
-            self.h_msm.run(points.h.as_slice(), h, ScalarOrder::BitReversed)
-        })?;
-        clock.tell(vec![rows, ntt, msm])?;
-        Ok(sum)
+impl GpuSums<'_> {
+    fn source<'a>(&'a self, progress: &'a dyn Progress) -> Source<'a> {
+        let Job { parameters, .. } = self.job;
+        Source { gpu: self.gpu, parameters, pin: PinVariant::default(), progress }
     }
 }

@@ -5,20 +5,20 @@ use std::sync::{Condvar, Mutex};
 
 use blstrs::{G1Affine, G2Affine};
 
-use crate::gpu::upload::{PinVariant, Uploaded, Uploader};
-use crate::gpu::{DeviceBuffer, G1, G2, Gpu, GpuError};
+use super::stream::Source;
+use crate::gpu::upload::{Uploaded, Uploader};
+use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, G1, G2, Gpu, GpuError};
 use crate::groth16::native::NativeError;
-use crate::params::Parameters;
 use crate::params::layout::{Counts, Query};
-use crate::progress::{Device, Phase, Progress, Unit};
+use crate::progress::{Device, Phase, Unit};
 
 /// All five queries, decoded: 47.4 GB at 32 GiB.
 pub(super) struct ResidentPoints<'p> {
-    pub(super) h: DeviceBuffer<'p, G1Affine>,
-    pub(super) l: DeviceBuffer<'p, G1Affine>,
-    pub(super) a: DeviceBuffer<'p, G1Affine>,
-    pub(super) b_g1: DeviceBuffer<'p, G1Affine>,
-    pub(super) b_g2: DeviceBuffer<'p, G2Affine>,
+    h: DeviceBuffer<'p, G1Affine>,
+    l: DeviceBuffer<'p, G1Affine>,
+    a: DeviceBuffer<'p, G1Affine>,
+    b_g1: DeviceBuffer<'p, G1Affine>,
+    b_g2: DeviceBuffer<'p, G2Affine>,
     arrivals: Arrivals,
 }
 
@@ -48,11 +48,10 @@ impl<'p> ResidentPoints<'p> {
     /// Uploads the queries that are not there yet, in the file's order, which is that of their use.
     pub(super) fn load(
         &self,
-        gpu: &Gpu,
-        (parameters, pin): (&Parameters, PinVariant),
+        source: Source<'_>,
         cancelled: &AtomicBool,
-        progress: &dyn Progress,
     ) -> Result<(), NativeError> {
+        let Source { gpu, parameters, pin, progress } = source;
         let missing = &Query::ALL[self.arrivals.count()..];
         if missing.is_empty() {
             return Ok(());
@@ -65,17 +64,11 @@ impl<'p> ResidentPoints<'p> {
             let total = bytes.len() as u64;
             let id = progress.start(Phase::new("upload").total(total, Unit::Bytes));
             let advance = |bytes| progress.advance(id, bytes);
-            let h = self.h.as_slice().slice(0..self.h.len() - 1);
             let uploaded = match query {
-                Query::H => uploader.points::<G1>(h, bytes, cancelled, &advance),
-                Query::L => uploader.points::<G1>(self.l.as_slice(), bytes, cancelled, &advance),
-                Query::A => uploader.points::<G1>(self.a.as_slice(), bytes, cancelled, &advance),
-                Query::BG1 => {
-                    uploader.points::<G1>(self.b_g1.as_slice(), bytes, cancelled, &advance)
-                }
                 Query::BG2 => {
                     uploader.points::<G2>(self.b_g2.as_slice(), bytes, cancelled, &advance)
                 }
+                _ => uploader.points::<G1>(self.g1(query), bytes, cancelled, &advance),
             };
             progress.finish(id, total, Device::Gpu);
             match uploaded.map_err(in_query(query))? {
@@ -90,6 +83,40 @@ impl<'p> ResidentPoints<'p> {
     /// Waits until `query` is there.
     pub(super) fn wait(&self, query: Query) -> Result<(), NativeError> {
         self.arrivals.wait(query as usize + 1)
+    }
+
+    /// The points of H and the identity after them.
+    pub(super) fn h_domain(&self) -> DeviceSlice<'_, G1Affine> {
+        self.h.as_slice()
+    }
+
+    fn g1(&self, query: Query) -> DeviceSlice<'_, G1Affine> {
+        match query {
+            Query::H => self.h.as_slice().slice(0..self.h.len() - 1),
+            Query::L => self.l.as_slice(),
+            Query::A => self.a.as_slice(),
+            Query::BG1 => self.b_g1.as_slice(),
+            Query::BG2 => unreachable!("its points are in G2"),
+        }
+    }
+}
+
+/// A curve whose points are held for some queries.
+pub(super) trait Held: Curve {
+    /// The points of a query of this curve.
+    fn resident<'a>(points: &'a ResidentPoints<'_>, query: Query) -> DeviceSlice<'a, Self::Affine>;
+}
+
+impl Held for G1 {
+    fn resident<'a>(points: &'a ResidentPoints<'_>, query: Query) -> DeviceSlice<'a, G1Affine> {
+        points.g1(query)
+    }
+}
+
+impl Held for G2 {
+    fn resident<'a>(points: &'a ResidentPoints<'_>, query: Query) -> DeviceSlice<'a, G2Affine> {
+        assert_eq!(query, Query::BG2, "the query in G2");
+        points.b_g2.as_slice()
     }
 }
 
