@@ -36,10 +36,10 @@ fn parameters(size: SectorSize) -> Parameters {
     Parameters::open(&folder, size).expect("the script made them")
 }
 
-fn variants(words: &str) -> Variants {
+fn variants(words: &str, device: Device) -> Variants {
     let flags: Vec<VariantFlag> =
         words.split_whitespace().map(|word| word.parse().expect(word)).collect();
-    Variants::resolve(variant::Job::Prove, Some(Device::Gpu), &flags).expect(words)
+    Variants::resolve(variant::Job::Prove, Some(device), &flags).expect(words)
 }
 
 /// What proofs are made from, and checked with.
@@ -60,7 +60,8 @@ impl Bench {
     /// The verified proof's bytes, for blindings that depend on the partition alone.
     fn prove(&self, backend: Backend<'_>, words: &str) -> Result<Vec<u8>, ProveError> {
         let proof = self.sector.registered_proof;
-        let prover = groth16::prover(variants(words), backend, &self.parameters, proof)?;
+        let prover =
+            groth16::prover(variants(words, backend.device()), backend, &self.parameters, proof)?;
         let mut blinding = |partition: usize| {
             let mut rng = ChaCha8Rng::seed_from_u64(partition as u64);
             Blinding { r: Field::random(&mut rng), s: Field::random(&mut rng) }
@@ -75,7 +76,11 @@ impl Bench {
 
     fn plan(&self, gpu: &Gpu, vram_bytes: Option<u64>) -> Result<Plan, ProveError> {
         let (parameters, proof) = (&self.parameters, self.sector.registered_proof);
-        Plan::choose(gpu, vram_bytes, Job { parameters, proof, variants: variants("") })
+        Plan::choose(
+            gpu,
+            vram_bytes,
+            Job { parameters, proof, variants: variants("", Device::Gpu) },
+        )
     }
 }
 

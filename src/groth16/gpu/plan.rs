@@ -3,9 +3,10 @@
 use super::Job;
 use super::points::ResidentPoints;
 use super::stream::ChunkBuffers;
+use crate::gpu::inflight::Inflight;
 use crate::gpu::msm::{BitSums, Msm};
 use crate::gpu::ntt::{Quotient, Twiddles};
-use crate::gpu::upload::{PinVariant, Uploader};
+use crate::gpu::upload::Uploader;
 use crate::gpu::{Curve, DeviceWitnesses, G1, G2, Gpu, RowEvaluator};
 use crate::groth16::native::BitsVariant;
 use crate::groth16::{ProveError, group_partitions};
@@ -91,14 +92,18 @@ impl Plan {
         let log_n = proof.size.circuit().log_n;
         let n = 1u64 << log_n;
         let slots = group_partitions(proof);
-        let mut plan = Self { mode, slots, in_flight: IN_FLIGHT, device_bytes: 0 };
+        let in_flight = match variants.inflight {
+            Inflight::Auto => IN_FLIGHT,
+            Inflight::Count(count) => count,
+        };
+        let mut plan = Self { mode, slots, in_flight, device_bytes: 0 };
         let points = match mode {
             Mode::Resident => ResidentPoints::bytes(counts),
             Mode::Streamed { chunk_log } => ChunkBuffers::bytes(chunk_log),
         };
         let h_points = plan.chunk_points::<G1>().min(n as usize);
         plan.device_bytes = points
-            + Uploader::device_bytes(PinVariant::default())
+            + Uploader::device_bytes(variants.pin)
             + DeviceWitnesses::bytes(&layout, slots)
             + RowEvaluator::planned_bytes(proof.size)
             + plan.arrays() * 32 * n
@@ -176,7 +181,7 @@ pub fn host_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
         _ => (group + 1) * ROW_BY_ROW_BYTES * size.circuit().constraints,
     };
     let template = 2 * Template::planned_bytes(size, Matrices::Ab);
-    assignments + synthesis + template + Uploader::host_bytes(PinVariant::default()) + BASE_BYTES
+    assignments + synthesis + template + Uploader::host_bytes(variants.pin) + BASE_BYTES
 }
 
 #[cfg(test)]
