@@ -60,12 +60,16 @@ kernels! {
     FieldCheckFr = "field_check_fr",
     FieldCheckFp = "field_check_fp",
     FieldCheckFp2 = "field_check_fp2",
+    FieldChainsFr = "field_chains_fr",
+    FieldChainsFp = "field_chains_fp",
     PointsDecodeG1 = "points_decode_g1",
     PointsDecodeG2 = "points_decode_g2",
     PointsGather = "points_gather",
     PointsMultiplesG1 = "points_multiples_g1",
     NttPassDif = "ntt_pass_dif",
     NttPassDit = "ntt_pass_dit",
+    NttPassDifComposed = "ntt_pass_dif_composed",
+    NttPassDitComposed = "ntt_pass_dit_composed",
     NttFillTwiddles = "ntt_fill_twiddles",
     NttBitReverse = "ntt_bit_reverse",
     RowsSmall = "rows_small",
@@ -90,7 +94,10 @@ impl Kernel {
     /// Dynamic shared memory of a launch.
     pub(in crate::gpu) fn shared_bytes(self) -> u32 {
         match self {
-            Kernel::NttPassDif | Kernel::NttPassDit => NTT_SHARED_BYTES,
+            Kernel::NttPassDif
+            | Kernel::NttPassDit
+            | Kernel::NttPassDifComposed
+            | Kernel::NttPassDitComposed => NTT_SHARED_BYTES,
             Kernel::MsmPartition => SORT_TILE as u32 * 4,
             Kernel::MsmSortBins => SORT_STAGE as u32 * 4,
             _ => 0,
@@ -164,6 +171,24 @@ pub fn check_field<T: DeviceData>(
         out.len(),
         &[&out.address(), &input.address(), &(operation as u32), &n],
     )
+}
+
+/// `field_chains_*`: `out[i] = input[2i] * input[2i + 1]^factors`, product by product, in `Scalar` or
+/// `Fp` by the size of `T`.
+pub(in crate::gpu) fn multiply_chains<T: DeviceData>(
+    gpu: &Gpu,
+    out: DeviceSlice<'_, T>,
+    input: DeviceSlice<'_, T>,
+    factors: u32,
+) -> Result<(), GpuError> {
+    assert_eq!(input.len(), 2 * out.len(), "pairs of operands");
+    let kernel = match size_of::<T>() {
+        32 => Kernel::FieldChainsFr,
+        48 => Kernel::FieldChainsFp,
+        size => panic!("no prime field of {size} bytes"),
+    };
+    let n = count32(out.len());
+    gpu.launch_elements(kernel, out.len(), &[&out.address(), &input.address(), &factors, &n])
 }
 
 /// `points_decode_*`: `bytes` holds uncompressed points of `C`.

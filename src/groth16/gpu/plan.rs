@@ -3,9 +3,10 @@
 use super::Job;
 use super::points::ResidentPoints;
 use super::stream::ChunkBuffers;
+use crate::gpu::inflight::Inflight;
 use crate::gpu::msm::{BitSums, Msm};
-use crate::gpu::ntt::Quotient;
-use crate::gpu::upload::{PinVariant, Uploader};
+use crate::gpu::ntt::{Quotient, Twiddles};
+use crate::gpu::upload::Uploader;
 use crate::gpu::{Curve, DeviceWitnesses, G1, G2, Gpu, RowEvaluator};
 use crate::groth16::native::BitsVariant;
 use crate::groth16::{ProveError, group_partitions};
@@ -91,21 +92,41 @@ impl Plan {
         let log_n = proof.size.circuit().log_n;
         let n = 1u64 << log_n;
         let slots = group_partitions(proof);
-        let mut plan = Self { mode, slots, in_flight: IN_FLIGHT, device_bytes: 0 };
+        let in_flight = match variants.inflight {
+            Inflight::Auto => IN_FLIGHT,
+            Inflight::Count(count) => count,
+        };
+        let mut plan = Self { mode, slots, in_flight, device_bytes: 0 };
         let points = match mode {
             Mode::Resident => ResidentPoints::bytes(counts),
             Mode::Streamed { chunk_log } => ChunkBuffers::bytes(chunk_log),
         };
         let h_points = plan.chunk_points::<G1>().min(n as usize);
         plan.device_bytes = points
-            + Uploader::device_bytes(PinVariant::default())
+            + Uploader::device_bytes(variants.pin)
             + DeviceWitnesses::bytes(&layout, slots)
             + RowEvaluator::planned_bytes(proof.size)
-            + 3 * 32 * n
-            + Quotient::bytes(log_n)
+            + plan.arrays() * 32 * n
+            + Quotient::bytes(log_n, plan.twiddles())
             + Msm::<G1>::bytes(h_points)
             + plan.sums_bytes(counts, &layout, variants.bits);
         plan
+    }
+
+    /// Arrays over the domain: a, b and h, or a and b alone with rows evaluated twice.
+    pub(super) fn arrays(&self) -> u64 {
+        match self.mode {
+            Mode::Resident => 3,
+            Mode::Streamed { .. } => 2,
+        }
+    }
+
+    /// Where the transforms' twiddles are from.
+    pub(super) fn twiddles(&self) -> Twiddles {
+        match self.mode {
+            Mode::Resident => Twiddles::Stored,
+            Mode::Streamed { .. } => Twiddles::Composed,
+        }
     }
 
     /// Points of `C` that are summed at once, at most.
@@ -160,7 +181,7 @@ pub fn host_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
         _ => (group + 1) * ROW_BY_ROW_BYTES * size.circuit().constraints,
     };
     let template = 2 * Template::planned_bytes(size, Matrices::Ab);
-    assignments + synthesis + template + Uploader::host_bytes(PinVariant::default()) + BASE_BYTES
+    assignments + synthesis + template + Uploader::host_bytes(variants.pin) + BASE_BYTES
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use blstrs::{G1Affine, G1Projective};
 use group::Group;
+use rayon::prelude::*;
 
-use super::clock::Clock;
+use super::clock::{Clock, Timed};
 use super::plan::{Mode, Plan};
 use super::query::{PhaseNames, QuerySums, Shape};
 use super::{Job, Supply};
 use crate::field::Fr;
 use crate::gpu::msm::{Msm, ScalarOrder};
-use crate::gpu::ntt::{Quotient, bit_reverse};
+use crate::gpu::ntt::{Quotient, WantedRows, bit_reverse};
 use crate::gpu::{DeviceBuffer, DeviceSlice, DeviceWitnesses, G1, G2, Gpu, GpuError, RowEvaluator};
 use crate::groth16::native::{G2Variant, NativeError, PartitionAssignment, RowSource};
 use crate::params::layout::Query;
@@ -27,7 +28,8 @@ pub(super) struct Work<'p> {
     rows: RowEvaluator<'p>,
     a: DeviceBuffer<'p, Fr>,
     b: DeviceBuffer<'p, Fr>,
-    h: DeviceBuffer<'p, Fr>,
+    /// For the quotient, unless it replaces a or b.
+    h: Option<DeviceBuffer<'p, Fr>>,
     quotient: Quotient<'p>,
     /// Over the whole domain, or a chunk of it.
     h_msm: Msm<'p, G1>,
@@ -72,8 +74,8 @@ impl<'p> Work<'p> {
             rows: RowEvaluator::new(gpu, template)?,
             a: DeviceBuffer::new(gpu, n)?,
             b: DeviceBuffer::new(gpu, n)?,
-            h: DeviceBuffer::new(gpu, n)?,
-            quotient: Quotient::new(gpu, log_n)?,
+            h: (plan.arrays() == 3).then(|| DeviceBuffer::new(gpu, n)).transpose()?,
+            quotient: Quotient::new(gpu, log_n, plan.twiddles())?,
             h_msm: Msm::new(gpu, n.min(plan.chunk_points::<G1>()))?,
             l: in_g1(r1cs::Query::L)?,
             a_query: in_g1(r1cs::Query::A)?,
@@ -94,22 +96,11 @@ impl<'p> Work<'p> {
     ) -> Result<G1Projective, NativeError> {
         let clock = Clock { gpu: self.gpu, progress };
         let phase = |name| Phase::new(name).partition(partition.partition);
-        let [a, b, h] = [&self.a, &self.b, &self.h].map(DeviceBuffer::as_slice);
-        let bytes = size_of::<Fr>() as u64 * h.len() as u64;
-        let rows = match partition.source {
-            RowSource::Template(_) => clock
-                .enqueue(phase("rows"), 2 * bytes, || self.rows.run(a, b, &self.witnesses, slot)),
-            RowSource::Given(rows) => clock.enqueue(phase("upload"), 2 * bytes, || {
-                [a, b].into_iter().zip(rows).try_for_each(|(target, rows)| fill(target, rows))
-            }),
-        };
-        let ((), rows) = rows?;
-        let ntt = clock.enqueue(phase("ntt"), 6 * bytes, || self.quotient.run(h, a, b));
-        let mut phases = vec![rows, ntt?.1];
         let msm = |points: DeviceSlice<'_, G1Affine>, h: DeviceSlice<'_, Fr>, order| {
             let bytes = 4 * size_of::<Fr>() as u64 * h.len() as u64;
             clock.enqueue(phase("h_msm"), bytes, || self.h_msm.run(points, h, order))
         };
+        let (h, mut phases) = self.quotient(slot, partition, clock)?;
         match supply {
             Supply::Resident(points) => {
                 points.wait(Query::H)?;
@@ -120,13 +111,14 @@ impl<'p> Work<'p> {
             }
             Supply::Streamed(_) => {
                 // In the points' order, so that a chunk of points has a chunk of scalars.
-                bit_reverse(self.gpu, a, h)?;
+                let natural = self.a.as_slice();
+                bit_reverse(self.gpu, natural, h)?;
                 clock.tell(phases)?;
                 let mut sum = G1Projective::identity();
                 supply.each::<G1>(Query::H, &mut |points, range| {
                     // The identity after the last point fills the domain.
                     points.slice(range.len()..points.len()).fill(0)?;
-                    let h = a.slice(range.start..range.start + points.len());
+                    let h = natural.slice(range.start..range.start + points.len());
                     let (part, timed) = msm(points, h, ScalarOrder::Natural)?;
                     sum += part;
                     clock.tell(vec![timed])
@@ -135,10 +127,72 @@ impl<'p> Work<'p> {
             }
         }
     }
-}
 
-/// Copies the values of all rows and sets the rest to zero.
-fn fill(target: DeviceSlice<'_, Fr>, rows: &[Fr]) -> Result<(), GpuError> {
-    target.slice(0..rows.len()).copy_from_host(rows)?;
-    target.slice(rows.len()..target.len()).fill(0)
+    /// Enqueues the rows and the coefficients of h, in bit-reversed order, not in a.
+    fn quotient(
+        &self,
+        slot: usize,
+        partition: &PartitionAssignment<'_>,
+        clock: Clock<'_>,
+    ) -> Result<(DeviceSlice<'_, Fr>, Vec<Timed>), GpuError> {
+        let phase = |name| Phase::new(name).partition(partition.partition);
+        let (a, b) = (self.a.as_slice(), self.b.as_slice());
+        let bytes = (size_of::<Fr>() * a.len()) as u64;
+        let name = match partition.source {
+            RowSource::Template(_) => "rows",
+            RowSource::Given(_) => "upload",
+        };
+        let rows = |wanted: WantedRows<'_>| {
+            clock.enqueue(phase(name), 2 * bytes, || self.fill(slot, partition.source, wanted))
+        };
+        if let Some(h) = &self.h {
+            let h = h.as_slice();
+            let ((), rows) = rows(WantedRows::Factors(a, b))?;
+            let run = || self.quotient.run(h, a, b);
+            let ((), ntt) = clock.enqueue(phase("ntt"), 6 * bytes, run)?;
+            return Ok((h, vec![rows, ntt]));
+        }
+        let mut phases = Vec::new();
+        let mut since = self.gpu.mark()?;
+        self.quotient.run_in_two(a, b, |wanted| {
+            let marks = [std::mem::replace(&mut since, self.gpu.mark()?), self.gpu.mark()?];
+            if !phases.is_empty() {
+                phases.push(Clock::between(phase("ntt"), 4 * bytes, marks));
+            }
+            phases.push(rows(wanted)?.1);
+            since = self.gpu.mark()?;
+            Ok(())
+        })?;
+        phases.push(Clock::between(phase("ntt"), 2 * bytes, [since, self.gpu.mark()?]));
+        Ok((b, phases))
+    }
+
+    /// Enqueues rows, and zeros after the last.
+    fn fill(
+        &self,
+        slot: usize,
+        source: RowSource<'_>,
+        wanted: WantedRows<'_>,
+    ) -> Result<(), GpuError> {
+        let copy = |target: DeviceSlice<'_, Fr>, rows: &[Fr]| {
+            target.slice(0..rows.len()).copy_from_host(rows)?;
+            target.slice(rows.len()..target.len()).fill(0)
+        };
+        match (source, wanted) {
+            (RowSource::Template(_), WantedRows::Factors(a, b)) => {
+                self.rows.run(a, b, &self.witnesses, slot)
+            }
+            (RowSource::Template(_), WantedRows::Product(c)) => {
+                self.rows.run_product(c, &self.witnesses, slot)
+            }
+            (RowSource::Given([a_rows, b_rows]), WantedRows::Factors(a, b)) => {
+                copy(a, a_rows)?;
+                copy(b, b_rows)
+            }
+            (RowSource::Given([a_rows, b_rows]), WantedRows::Product(c)) => {
+                let product: Vec<Fr> = a_rows.par_iter().zip(b_rows).map(|(a, b)| a * b).collect();
+                copy(c, &product)
+            }
+        }
+    }
 }
