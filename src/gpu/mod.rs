@@ -13,10 +13,12 @@ mod buffer;
 mod curve;
 mod device;
 mod error;
+pub mod fixed_base;
 pub mod generated;
 mod kernels;
 pub mod msm;
 pub mod ntt;
+mod pinned;
 pub mod points;
 
 pub use buffer::{DeviceBuffer, DeviceData, DeviceSlice};
@@ -24,6 +26,7 @@ pub use curve::{Curve, G1, G2, Xyzz};
 pub use device::{Gpu, GpuInfo, Timer};
 pub use error::GpuError;
 pub use kernels::{FieldOperation, check_field};
+pub use pinned::PinnedBuffer;
 
 /// The compiled kernels, or none in a build without nvcc.
 #[cfg(prove_cuda)]
