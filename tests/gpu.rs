@@ -6,6 +6,8 @@
 #![expect(clippy::print_stdout, reason = "seeds and times are the output")]
 
 mod kernels;
+#[path = "kernels/setup.rs"]
+mod setup;
 
 use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use ff::Field;
