@@ -3,7 +3,6 @@
 //!
 //! One partition at a time, each with all cores: bellperson keeps 32 bytes a variable and row.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 

@@ -234,7 +234,7 @@ mod tests {
     impl Prover for Faulty {
         fn prove_group(
             &self,
-            Group { sector, partitions, .. }: Group<'_>,
+            crate::groth16::Group { sector, partitions, .. }: crate::groth16::Group<'_>,
             blindings: &[Blinding],
             _: &dyn Progress,
         ) -> Result<Vec<Proof>, ProveError> {
