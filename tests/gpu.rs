@@ -10,6 +10,8 @@ mod kernels;
 mod rows;
 #[path = "gpu/sums.rs"]
 mod sums;
+#[path = "gpu/transforms.rs"]
+mod transforms;
 
 use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use ff::Field;
@@ -18,7 +20,7 @@ use group::{Curve as _, Group};
 use kernels::{KernelField, operand_rows, rng};
 use prove::gpu::generated::{self, GeneratedCurve, GeneratedNtt};
 use prove::gpu::msm::{Msm, ScalarOrder};
-use prove::gpu::ntt::{self, Direction, Domain, Ntt, Options, Quotient};
+use prove::gpu::ntt;
 use prove::gpu::{
     Curve, DeviceBuffer, DeviceData, G1, G2, Gpu, GpuError, bench, check_field, points,
 };
@@ -139,90 +141,6 @@ fn small_multiples_are_consecutive() {
         assert_eq!(*point, expected.to_affine(), "multiple {i}");
         expected += G1Projective::generator();
     }
-}
-
-// ---- NTT ----
-
-/// Forward transforms against evaluation at some places, and the inverse back to the start.
-fn check_transform(gpu: &Gpu, log_n: u32, domain: Domain) {
-    let n = 1usize << log_n;
-    let mut coefficients = bench::random_scalars(u64::from(log_n), n);
-    for (i, hostile) in [Scalar::ZERO, -Scalar::ONE, Scalar::ONE].into_iter().enumerate() {
-        if i < n {
-            coefficients[n - 1 - i] = hostile;
-        }
-    }
-    let input = bit_reversed(&coefficients);
-    let data = DeviceBuffer::from_host(gpu, &input).expect("memory");
-    let out = DeviceBuffer::new(gpu, n).expect("memory");
-    let canonical = Options { canonical: true, ..Options::default() };
-    let forward = Ntt::new(gpu, log_n, Direction::Forward, domain).expect("memory");
-    forward.run(out.as_slice(), data.as_slice(), canonical).expect("launch");
-    let evaluations = out.to_host().expect("copy");
-    let omega = ntt::root_of_unity(log_n);
-    let shift = match domain {
-        Domain::Roots => Scalar::ONE,
-        Domain::OddCoset => ntt::root_of_unity(log_n + 1),
-    };
-    let step = (n / 24).max(1);
-    (0..n).into_par_iter().step_by(step).chain([n - 1]).for_each(|j| {
-        let x = shift * omega.pow_vartime([j as u64]);
-        assert_eq!(evaluations[j], evaluate(&coefficients, x), "2^{log_n} {domain:?} at {j}");
-    });
-    let inverse = Ntt::new(gpu, log_n, Direction::Inverse, domain).expect("memory");
-    inverse.run(out.as_slice(), out.as_slice(), canonical).expect("launch");
-    assert!(out.to_host().expect("copy") == input, "inverse of 2^{log_n} {domain:?}");
-}
-
-/// The quotient's identity at a random place, with A, B and C = A B on the roots by the
-/// barycentric formula.
-fn check_quotient(gpu: &Gpu, log_n: u32) {
-    let n = 1usize << log_n;
-    let (a, b) = (bench::random_scalars(31, n), bench::random_scalars(32, n));
-    let device = [&a, &b].map(|values| DeviceBuffer::from_host(gpu, values).expect("memory"));
-    let h = DeviceBuffer::new(gpu, n).expect("memory");
-    let quotient = Quotient::new(gpu, log_n).expect("memory");
-    quotient.run(h.as_slice(), device[0].as_slice(), device[1].as_slice()).expect("launch");
-    let h = bit_reversed(&h.to_host().expect("copy"));
-    assert_eq!(h[n - 1], Scalar::ZERO, "the last coefficient");
-    let x = Scalar::random(rng(33));
-    let omega = ntt::root_of_unity(log_n);
-    let vanishing = x.pow_vartime([n as u64]) - Scalar::ONE;
-    let mut at_x = [Scalar::ZERO; 3];
-    let mut root = Scalar::ONE;
-    for j in 0..n {
-        let weight = root * (x - root).invert().expect("x is no root of unity");
-        at_x[0] += a[j] * weight;
-        at_x[1] += b[j] * weight;
-        at_x[2] += a[j] * b[j] * weight;
-        root *= omega;
-    }
-    let scale = vanishing * Scalar::from(n as u64).invert().expect("n is not zero");
-    let [a, b, c] = at_x.map(|sum| sum * scale);
-    assert_eq!(evaluate(&h, x) * vanishing, a * b - c, "2^{log_n}");
-}
-
-#[test]
-#[ignore = "needs a GPU: make gpu-test"]
-fn small_transforms_evaluate_polynomials() {
-    let gpu = gpu();
-    for log_n in 1..=12 {
-        check_transform(&gpu, log_n, Domain::Roots);
-        check_transform(&gpu, log_n, Domain::OddCoset);
-        check_quotient(&gpu, log_n);
-    }
-}
-
-#[test]
-#[ignore = "needs a GPU: make gpu-test"]
-fn large_transforms_evaluate_polynomials() {
-    let gpu = gpu();
-    for log_n in 13..=22 {
-        check_transform(&gpu, log_n, Domain::Roots);
-        check_transform(&gpu, log_n, Domain::OddCoset);
-    }
-    check_quotient(&gpu, 14);
-    check_quotient(&gpu, 18);
 }
 
 // ---- MSM ----
@@ -423,16 +341,6 @@ fn large_generated_kernels_agree_with_blst() {
 fn log_sizes() -> Vec<u32> {
     let text = std::env::var("GPU_LOG_SIZES").unwrap_or_else(|_| "20,22".into());
     text.split(',').map(|size| size.parse().expect("log2 of a size")).collect()
-}
-
-#[test]
-#[ignore = "needs a GPU: make gpu-test"]
-fn time_ntt() {
-    let gpu = gpu();
-    println!("{:?}", gpu.info());
-    for log_n in log_sizes() {
-        println!("ntt 2^{log_n}: {:?}", bench::ntt(&gpu, log_n, 5).expect("bench"));
-    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::generated::{self, GeneratedNtt};
 use super::msm::{BitSums, Msm, MsmTimes, ScalarOrder};
-use super::ntt::{Direction, Domain, Ntt, Options, Quotient, root_of_unity};
+use super::ntt::{Direction, Domain, Ntt, Options, Quotient, Twiddles, root_of_unity};
 use super::{DeviceBuffer, DeviceData, G1, Gpu, GpuError, QueryBits, points};
 
 /// Elements that one seed of [`random_scalars`] makes.
@@ -54,11 +54,16 @@ pub struct NttBench {
 ///
 /// # Errors
 /// When the device fails or its memory is short.
-pub fn ntt(gpu: &Gpu, log_n: u32, repeats: usize) -> Result<NttBench, GpuError> {
+pub fn ntt(
+    gpu: &Gpu,
+    log_n: u32,
+    twiddles: Twiddles,
+    repeats: usize,
+) -> Result<NttBench, GpuError> {
     let data = random_scalars(1, 1 << log_n);
     let a = DeviceBuffer::from_host(gpu, &data)?;
     let time = |direction, domain| {
-        let ntt = Ntt::new(gpu, log_n, direction, domain)?;
+        let ntt = Ntt::new(gpu, log_n, direction, domain, twiddles)?;
         median_of(gpu, repeats, || ntt.run(a.as_slice(), a.as_slice(), Options::default()))
     };
     let forward_ms = time(Direction::Forward, Domain::Roots)?;
@@ -66,7 +71,7 @@ pub fn ntt(gpu: &Gpu, log_n: u32, repeats: usize) -> Result<NttBench, GpuError> 
     let forward_odd_ms = time(Direction::Forward, Domain::OddCoset)?;
     let b = DeviceBuffer::from_host(gpu, &data)?;
     let h = DeviceBuffer::new(gpu, data.len())?;
-    let quotient = Quotient::new(gpu, log_n)?;
+    let quotient = Quotient::new(gpu, log_n, twiddles)?;
     let quotient_ms =
         median_of(gpu, repeats, || quotient.run(h.as_slice(), a.as_slice(), b.as_slice()))?;
     Ok(NttBench { forward_ms, inverse_ms, forward_odd_ms, quotient_ms })

@@ -66,6 +66,8 @@ kernels! {
     PointsMultiplesG1 = "points_multiples_g1",
     NttPassDif = "ntt_pass_dif",
     NttPassDit = "ntt_pass_dit",
+    NttPassDifComposed = "ntt_pass_dif_composed",
+    NttPassDitComposed = "ntt_pass_dit_composed",
     NttFillTwiddles = "ntt_fill_twiddles",
     NttBitReverse = "ntt_bit_reverse",
     RowsSmall = "rows_small",
@@ -90,7 +92,10 @@ impl Kernel {
     /// Dynamic shared memory of a launch.
     pub(in crate::gpu) fn shared_bytes(self) -> u32 {
         match self {
-            Kernel::NttPassDif | Kernel::NttPassDit => NTT_SHARED_BYTES,
+            Kernel::NttPassDif
+            | Kernel::NttPassDit
+            | Kernel::NttPassDifComposed
+            | Kernel::NttPassDitComposed => NTT_SHARED_BYTES,
             Kernel::MsmPartition => SORT_TILE as u32 * 4,
             Kernel::MsmSortBins => SORT_STAGE as u32 * 4,
             _ => 0,

@@ -4,7 +4,7 @@ use super::Job;
 use super::points::ResidentPoints;
 use super::stream::ChunkBuffers;
 use crate::gpu::msm::{BitSums, Msm};
-use crate::gpu::ntt::Quotient;
+use crate::gpu::ntt::{Quotient, Twiddles};
 use crate::gpu::upload::{PinVariant, Uploader};
 use crate::gpu::{Curve, DeviceWitnesses, G1, G2, Gpu, RowEvaluator};
 use crate::groth16::native::BitsVariant;
@@ -102,7 +102,7 @@ impl Plan {
             + DeviceWitnesses::bytes(&layout, slots)
             + RowEvaluator::planned_bytes(proof.size)
             + 3 * 32 * n
-            + Quotient::bytes(log_n)
+            + Quotient::bytes(log_n, Twiddles::Stored)
             + Msm::<G1>::bytes(h_points)
             + plan.sums_bytes(counts, &layout, variants.bits);
         plan

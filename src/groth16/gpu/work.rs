@@ -9,7 +9,7 @@ use super::query::{PhaseNames, QuerySums, Shape};
 use super::{Job, Supply};
 use crate::field::Fr;
 use crate::gpu::msm::{Msm, ScalarOrder};
-use crate::gpu::ntt::{Quotient, bit_reverse};
+use crate::gpu::ntt::{Quotient, Twiddles, bit_reverse};
 use crate::gpu::{DeviceBuffer, DeviceSlice, DeviceWitnesses, G1, G2, Gpu, GpuError, RowEvaluator};
 use crate::groth16::native::{G2Variant, NativeError, PartitionAssignment, RowSource};
 use crate::params::layout::Query;
@@ -73,7 +73,7 @@ impl<'p> Work<'p> {
             a: DeviceBuffer::new(gpu, n)?,
             b: DeviceBuffer::new(gpu, n)?,
             h: DeviceBuffer::new(gpu, n)?,
-            quotient: Quotient::new(gpu, log_n)?,
+            quotient: Quotient::new(gpu, log_n, Twiddles::Stored)?,
             h_msm: Msm::new(gpu, n.min(plan.chunk_points::<G1>()))?,
             l: in_g1(r1cs::Query::L)?,
             a_query: in_g1(r1cs::Query::A)?,
