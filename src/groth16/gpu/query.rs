@@ -58,7 +58,7 @@ impl<'g, C: Curve> QuerySums<'g, C> {
         Ok(Self {
             places: QueryBits::new(gpu, map, layout)?,
             bits: BitSums::new(gpu, shape.points.min(map.bases()), together)?,
-            tail: TailSums::new(gpu, &tail)?,
+            tail: TailSums::new(gpu, &tail, 1)?,
             together,
             names,
         })
@@ -99,7 +99,7 @@ impl<'g, C: Curve> QuerySums<'g, C> {
         for (slot, (sum, partition)) in sums.iter_mut().zip(partitions).enumerate() {
             let (_, scalars) = witnesses.partition(slot);
             let phase = Phase::new(self.names.tail).partition(partition.partition);
-            *sum += clock.run(phase, 0, || self.tail.run(scalars))?;
+            *sum += clock.run(phase, 0, || self.tail.run(&[scalars]))?[0];
         }
         Ok(sums)
     }
