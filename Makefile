@@ -68,11 +68,16 @@ cuda: .cuda/.complete
 gpu-test-build: cuda
 	rm -rf target/gpu-tests
 	mkdir -p target/gpu-tests
-	$(CARGO) test --release --locked --test gpu --no-run --message-format=json \
-		| $(PYTHON) -c 'import json, sys; [print(m["executable"]) for m in map(json.loads, sys.stdin) \
-		if m.get("executable") and m["target"]["name"] == "gpu"]' >target/gpu-tests/executable
-	strip -o target/gpu-tests/gpu-tests "$$(cat target/gpu-tests/executable)"
-	cp gpu/run-tests.sh target/gpu-tests/
+	$(CARGO) test --release --locked --test gpu --test gpu_proof --no-run \
+		--message-format=json \
+		| $(PYTHON) -c 'import json, sys; [print(m["target"]["name"], m["executable"]) \
+		for m in map(json.loads, sys.stdin) \
+		if m.get("executable") and m["target"]["kind"] == ["test"]]' >target/gpu-tests/executables
+	while read -r name path; do strip -o target/gpu-tests/$$name "$$path"; done \
+		<target/gpu-tests/executables
+	$(CARGO) build --release --locked --bin prove
+	strip -o target/gpu-tests/prove $(PROVE)
+	cp gpu/run-tests.sh testdata/*.json target/gpu-tests/
 
 gpu-test: gpu-test-build
 	target/gpu-tests/run-tests.sh

@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
@@ -11,7 +12,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::c1::Node;
-use crate::device::DeviceRequest;
+use crate::device::{DeviceRequest, GpuSelector};
+use crate::progress::Device;
 use crate::sample::Data;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
 use crate::variant::{Job, VariantFlag, Variants, arms};
@@ -146,14 +148,16 @@ in turn, A B A B; the first is the baseline of every ratio.";
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
-    /// Assignment and rows of one partition: `synth`, `lc`, `presize`
+    /// Assignment and rows of one partition (`synth`, `lc`, `presize`), or the compact
+    /// assignments of all partitions
     Synth {
         /// The C1 whose partition is synthesized; `-` is standard input
         #[arg(value_name = "C1")]
         c1: PathBuf,
-        /// The partition
-        #[arg(long, value_name = "K", default_value_t = 0)]
-        partition: usize,
+        /// The partition; `all` times the assignments of the whole sector, without rows, in groups
+        /// as a proof makes them (`synth=compact`)
+        #[arg(long, value_name = "K|all", default_value = "0")]
+        partition: Partitions,
         /// How often.
         #[command(flatten)]
         repeat: Repeat,
@@ -170,7 +174,8 @@ pub enum BenchCommand {
         #[command(flatten)]
         repeat: Repeat,
     },
-    /// The quotient's transforms of 2^N random elements: ours and bellperson's
+    /// The quotient's transforms of 2^N random elements: ours and bellperson's; on a GPU the
+    /// forward transform, ours and ec-gpu-gen's
     Ntt {
         /// log2 of the domain
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=27))]
@@ -179,10 +184,23 @@ pub enum BenchCommand {
         #[command(flatten)]
         repeat: Repeat,
     },
-    /// A sum of 2^N points of G1 times random scalars: ours and bellperson's
+    /// A sum of 2^N points of G1 times random scalars: ours and bellperson's, or on a GPU
+    /// ec-gpu-gen's
     Msm {
         /// log2 of the number of points
-        #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=26))]
+        #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=27))]
+        log_n: u32,
+        /// How often.
+        #[command(flatten)]
+        repeat: Repeat,
+    },
+    /// 2^N products in Fr or Fp on a GPU: `field`
+    Field {
+        /// Which field
+        #[arg(value_enum, value_name = "fr|fp")]
+        of: PrimeField,
+        /// log2 of the products of each field
+        #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(20..=36))]
         log_n: u32,
         /// How often.
         #[command(flatten)]
@@ -204,12 +222,43 @@ impl BenchCommand {
     pub const fn job(&self) -> Job {
         match self {
             Self::Synth { .. } => Job::Synth,
-            Self::Rows { .. } => Job::Other,
+            Self::Rows { .. } => Job::Rows,
+            Self::Field { .. } => Job::Field,
             Self::Ntt { .. } => Job::Ntt,
             Self::Msm { .. } => Job::Msm,
             Self::Prove { .. } => Job::Prove,
         }
     }
+}
+
+/// Which partitions are synthesized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partitions {
+    /// One.
+    One(usize),
+    /// Those of the whole sector.
+    All,
+}
+
+impl FromStr for Partitions {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(partition) => Ok(Self::One(partition)),
+            Err(_) if text == "all" => Ok(Self::All),
+            Err(_) => Err(format!("expected a number or `all`, got `{text}`")),
+        }
+    }
+}
+
+/// A field of the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PrimeField {
+    /// The scalars'.
+    Fr,
+    /// The coordinates'.
+    Fp,
 }
 
 /// How often each arm runs.
@@ -259,9 +308,19 @@ pub struct Shared {
     /// /var/tmp/filecoin-proof-parameters]
     #[arg(long, global = true, value_name = "DIR")]
     pub params: Option<PathBuf>,
-    /// Where the work runs; `auto` uses the CPU only for sectors up to 512 MiB
+    /// Where the work runs; `auto` takes a usable GPU, or the CPU for sectors up to 512 MiB
     #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceRequest,
+    /// The GPU, by the driver's number or by UUID; a GPU then is a must [default: the usable one
+    /// with most free memory]
+    #[arg(long, global = true, value_name = "INDEX|UUID", allow_hyphen_values = true)]
+    pub gpu: Option<GpuSelector>,
+    /// Wait this long, as `10m`, for a GPU that another `prove` uses [default: not at all]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub wait_gpu: Option<Duration>,
+    /// Device memory that may be used, as `24GiB` [default: what is free on the card]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = memory_size)]
+    pub vram: Option<u64>,
     /// Choose an implementation of a stage; once a stage, repeatable
     #[arg(long = "variant", global = true, value_name = "STAGE=NAME")]
     pub variants: Vec<VariantFlag>,
@@ -306,6 +365,17 @@ pub struct Shared {
     pub hex: bool,
 }
 
+impl Shared {
+    /// The device, as far as the options settle it: naming a GPU demands one.
+    pub fn settled_device(&self) -> Option<Device> {
+        match self.device {
+            DeviceRequest::Cpu => Some(Device::Cpu),
+            DeviceRequest::Gpu => Some(Device::Gpu),
+            DeviceRequest::Auto => self.gpu.is_some().then_some(Device::Gpu),
+        }
+    }
+}
+
 const AFTER_HELP: &str = "\
 C1 files are written by lotus-bench (`--save-commit2-input`, `simple commit1`), Swan ubi-bench, \
 `ffi.SealCommitPhase1` (Lotus, Curio, Venus), the Curio Snark Market and Damocles. The writer is \
@@ -318,7 +388,8 @@ Exit codes:
   3        the C1 is malformed, inconsistent, or its vanilla proofs are wrong
   4        parameters missing, damaged, not for this circuit, or insecure without their marker
   5        no usable GPU
-  6        memory: the plan does not fit
+  6        memory, of the machine or of the card: the plan does not fit
+  7        GPU fault: a launch, a copy or the card itself failed
   8        a proof does not verify (`verify`: also bytes that are no proof)
   9        timeout
   130 143  interrupted, terminated (129: the terminal went away)
@@ -351,6 +422,7 @@ impl Cli {
             args.check_size()?;
         }
         cli.check_streams()?;
+        cli.check_device()?;
         cli.variants()?;
         Ok(cli)
     }
@@ -360,18 +432,35 @@ impl Cli {
         Self::command().error(kind, message)
     }
 
+    /// Options of a GPU make no sense on the CPU.
+    fn check_device(&self) -> Result<(), clap::Error> {
+        let Shared { device, gpu, wait_gpu, vram, .. } = &self.shared;
+        let given = [
+            ("--gpu", gpu.is_some()),
+            ("--wait-gpu", wait_gpu.is_some()),
+            ("--vram", vram.is_some()),
+        ];
+        match given.into_iter().find(|&(_, is_given)| is_given) {
+            Some((option, _)) if *device == DeviceRequest::Cpu => {
+                let message = format!("{option} has no effect with `--device cpu`");
+                Err(Self::usage(ErrorKind::ArgumentConflict, &message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The variants of this run; the defaults for a bench, whose arms have their own.
     ///
     /// # Errors
     /// A usage error when a variant has no effect or contradicts another.
     pub fn variants(&self) -> Result<Variants, clap::Error> {
-        let flags = &self.shared.variants;
+        let (flags, device) = (&self.shared.variants, self.shared.settled_device());
         let variants = match &self.command {
-            None | Some(Command::Info { .. }) => Variants::resolve(Job::Prove, flags),
+            None | Some(Command::Info { .. }) => Variants::resolve(Job::Prove, device, flags),
             Some(Command::Bench(command)) => {
-                arms(command.job(), flags).map(|_| Variants::default())
+                arms(command.job(), device, flags).map(|_| Variants::default())
             }
-            Some(_) => Variants::resolve(Job::Other, flags),
+            Some(_) => Variants::resolve(Job::Other, device, flags),
         };
         variants.map_err(|message| Self::usage(ErrorKind::ArgumentConflict, &message))
     }
@@ -538,6 +627,34 @@ mod tests {
     }
 
     #[test]
+    fn options_of_a_gpu_contradict_the_cpu() {
+        for option in ["--gpu 0", "--wait-gpu 1m", "--vram 8GiB"] {
+            assert!(parse(&format!("a b {option}")).is_ok(), "{option}");
+            let words = format!("a b --device cpu {option}");
+            assert_eq!(kind(&words), ErrorKind::ArgumentConflict, "{option}");
+        }
+        let settled = |words| parse(words).expect(words).shared.settled_device();
+        assert_eq!(settled("a b"), None);
+        assert_eq!(settled("a b --gpu 1"), Some(Device::Gpu));
+        assert_eq!(settled("a b --device cpu"), Some(Device::Cpu));
+    }
+
+    #[test]
+    fn variants_of_the_other_device_are_usage_errors() {
+        for (words, is_good) in [
+            ("a b --variant ntt=generated", true),
+            ("a b --variant ntt=generated --device gpu", true),
+            ("a b --variant ntt=generated --device cpu", false),
+            ("a b --variant prover=bellperson --device gpu", false),
+            ("a b --variant prover=bellperson --gpu 0", false),
+            ("bench ntt --variant prover=native,bellperson --device gpu", false),
+            ("bench msm --variant msm=xyzz,generated --device gpu", true),
+        ] {
+            assert_eq!(parse(words).is_ok(), is_good, "{words}");
+        }
+    }
+
+    #[test]
     fn values_are_read_with_their_units() {
         let cli = parse("a b --ram 16GiB --timeout 2m --miner-id t01000 --threads 3").expect("ok");
         assert_eq!(cli.shared.ram, Some(16 << 30));
@@ -560,7 +677,11 @@ mod tests {
             "a b --variant colour=red",
             "a b --variant prover",
             "info --sector-size 3KiB",
-            "a b --gpu 0",
+            "a b --gpu -1",
+            "a b --gpu first",
+            "a b --wait-gpu soon",
+            "a b --vram much",
+            "bench synth a --partition every",
         ] {
             let kind = kind(words);
             assert!(

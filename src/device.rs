@@ -1,10 +1,30 @@
-//! Which device does the work: what the person asked for against what this build and sector allow.
+//! Which device does the work: what the person asked for against what the machine has.
+//!
+//! In: [`DeviceSettings`], the sector's size. Out: an open GPU that belongs to this process, or the
+//! CPU with the reason why no GPU is used. Among usable devices the one with most free memory is
+//! taken; a device is not usable when the driver is missing or too old, the kernels are not
+//! compiled for it, or another process has its lock.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use thiserror::Error;
 
-use crate::progress::Device;
+use crate::gpu::fault::FaultPlan;
+use crate::gpu::lock::{GpuLock, LOCK_FOLDER, LockError};
+use crate::gpu::{self, FieldVariant, Gpu, GpuError, GpuInfo};
+use crate::progress::{Device, Phase, Progress};
+use crate::report::DeviceInfo;
 use crate::sector::SectorSize;
+use crate::sys;
+
+/// How often a lock is tried while one waits for it.
+const RETRY_EVERY: Duration = Duration::from_millis(50);
 
 /// What `--device` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -17,71 +37,523 @@ pub enum DeviceRequest {
     Gpu,
 }
 
-/// Why no GPU is offered: the kernels are there, whole proofs on them are not.
-pub const NO_GPU_REASON: &str = "this version proves on the CPU alone";
+/// What `--gpu` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GpuSelector {
+    /// The driver's number, after `CUDA_VISIBLE_DEVICES`.
+    Index(usize),
+    /// The UUID, as `nvidia-smi -L` shows it.
+    Uuid(String),
+}
 
-/// No GPU can be used for this run.
+impl FromStr for GpuSelector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_digit = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+        let is_uuid = text.len() == 40
+            && text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("gpu-"))
+            && text.bytes().skip(4).all(is_digit);
+        match text.parse() {
+            Ok(index) => Ok(Self::Index(index)),
+            Err(_) if is_uuid => Ok(Self::Uuid(text.to_ascii_lowercase())),
+            Err(_) => Err(format!(
+                "expected a number like `0`, or a UUID as `nvidia-smi -L` shows it, got `{text}`"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for GpuSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(index) => write!(f, "{index}"),
+            Self::Uuid(uuid) => f.write_str(uuid),
+        }
+    }
+}
+
+impl GpuSelector {
+    fn names(&self, info: &GpuInfo) -> bool {
+        match self {
+            Self::Index(index) => info.ordinal == *index,
+            Self::Uuid(uuid) => info.uuid.eq_ignore_ascii_case(uuid),
+        }
+    }
+}
+
+/// Everything that decides about the device.
+#[derive(Clone, Debug)]
+pub struct DeviceSettings {
+    /// `--device`; a GPU when `--gpu` names one.
+    pub request: DeviceRequest,
+    /// `--gpu`.
+    pub gpu: Option<GpuSelector>,
+    /// `--wait-gpu`: how long to wait for a GPU that others use.
+    pub wait: Duration,
+    /// Why the run cannot use a GPU whatever there is, when it cannot.
+    pub forbidden: Option<&'static str>,
+    /// `--vram` in bytes.
+    pub vram_bytes: Option<u64>,
+    /// Whose arithmetic the kernels run on.
+    pub field: FieldVariant,
+    /// What fails on purpose.
+    pub fault: Option<Arc<FaultPlan>>,
+}
+
+/// The device of a run.
+pub enum OpenDevice {
+    /// This machine's processors.
+    Cpu {
+        /// Why no GPU is used although one was wanted.
+        reason: Option<String>,
+    },
+    /// A card.
+    Gpu(OpenGpu),
+}
+
+/// An open GPU that no other process of ours uses.
+pub struct OpenGpu {
+    /// The card.
+    pub gpu: Gpu,
+    /// Kept until the card is closed.
+    _lock: GpuLock,
+}
+
+impl OpenDevice {
+    /// Which kind it is.
+    pub const fn kind(&self) -> Device {
+        match self {
+            Self::Cpu { .. } => Device::Cpu,
+            Self::Gpu(_) => Device::Gpu,
+        }
+    }
+
+    /// The card, if it is one.
+    pub const fn gpu(&self) -> Option<&Gpu> {
+        match self {
+            Self::Cpu { .. } => None,
+            Self::Gpu(open) => Some(&open.gpu),
+        }
+    }
+
+    /// The device, for reports.
+    pub fn info(&self) -> DeviceInfo {
+        self.gpu().map_or_else(cpu_info, |gpu| gpu_info(gpu.info()))
+    }
+
+    /// The most device memory that was allocated at once.
+    pub fn peak_vram_bytes(&self) -> u64 {
+        self.gpu().map_or(0, Gpu::peak_bytes)
+    }
+}
+
+/// The CPU, for reports.
+pub fn cpu_info() -> DeviceInfo {
+    DeviceInfo {
+        kind: Device::Cpu,
+        name: sys::cpu_name(),
+        uuid: None,
+        driver: None,
+        compute_capability: None,
+    }
+}
+
+fn gpu_info(info: &GpuInfo) -> DeviceInfo {
+    DeviceInfo {
+        kind: Device::Gpu,
+        name: info.name.clone(),
+        uuid: Some(info.uuid.clone()),
+        driver: Some(info.driver.clone()),
+        compute_capability: Some(format!("{}.{}", info.capability.0, info.capability.1)),
+    }
+}
+
+/// Why there is no usable GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoGpu {
+    /// One reason for all devices, or one a device.
+    pub reasons: Vec<String>,
+    /// What can be done.
+    pub hints: Vec<String>,
+    /// Whether waiting may help.
+    is_busy: bool,
+}
+
+impl fmt::Display for NoGpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reasons.join("; "))
+    }
+}
+
+impl NoGpu {
+    /// One reason, and nothing to be done about it.
+    pub fn because(reason: impl Into<String>) -> Self {
+        Self { reasons: vec![reason.into()], ..Self::default() }
+    }
+
+    /// An error's chain as one reason, its hints apart.
+    fn from_error(error: &dyn std::error::Error) -> Self {
+        let chain = std::iter::successors(Some(error), |error| error.source());
+        let mut no_gpu = Self::default();
+        let mut said = Vec::new();
+        for line in
+            chain.flat_map(|error| error.to_string().lines().map(str::to_owned).collect::<Vec<_>>())
+        {
+            match line.strip_prefix("hint: ") {
+                Some(hint) => no_gpu.hints.push(hint.to_owned()),
+                None => said.push(line),
+            }
+        }
+        no_gpu.reasons.push(said.join(": "));
+        no_gpu
+    }
+
+    /// Adds what is wrong with one device.
+    fn add(&mut self, info: &GpuInfo, error: &dyn std::error::Error) {
+        let mut other = Self::from_error(error);
+        let reason = other.reasons.remove(0);
+        self.reasons.push(format!("GPU {} ({}): {reason}", info.ordinal, info.name));
+        self.hints.extend(other.hints);
+    }
+
+    fn hint_lines(&self) -> String {
+        self.hints.iter().map(|hint| format!("\nhint: {hint}")).collect()
+    }
+}
+
+/// No device can be used for this run.
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// `--device gpu` cannot be had.
-    #[error("no usable GPU: {}{}\n{HINT}", NO_GPU_REASON, forbidden_suffix(*.forbidden))]
+    #[error("no usable GPU: {why}{}\n{CPU_HINT}", .why.hint_lines())]
     NoGpu {
-        /// Whether `BELLMAN_NO_GPU` forbids one as well.
-        forbidden: bool,
+        /// Why.
+        why: NoGpu,
     },
     /// `--device auto` does not fall back to the CPU for production sizes.
     #[error(
-        "no usable GPU for a {size} sector: {}{}; the CPU is not chosen by itself at this size\n{HINT}",
-        NO_GPU_REASON,
-        forbidden_suffix(*.forbidden)
+        "no usable GPU for a {size} sector: {why}; the CPU is not chosen by itself at this size{}\n\
+         {CPU_HINT}",
+        .why.hint_lines()
     )]
     TooLargeForCpu {
         /// The sector's size.
         size: SectorSize,
-        /// Whether `BELLMAN_NO_GPU` forbids a GPU as well.
-        forbidden: bool,
+        /// Why.
+        why: NoGpu,
     },
 }
 
-/// What the person can do.
-const HINT: &str = "hint: `--device cpu` proves on the CPU";
+/// What is said of a driver without devices.
+const NO_DEVICE: &str = "the driver shows no device";
 
-fn forbidden_suffix(forbidden: bool) -> &'static str {
-    if forbidden { " and BELLMAN_NO_GPU is set" } else { "" }
-}
+/// What can always be done.
+const CPU_HINT: &str = "hint: `--device cpu` works on the CPU";
 
-/// Resolves `--device` for a sector size.
+/// Opens the device for work on a sector of `size`, or on none, and says when that is not what the
+/// person might expect.
 ///
 /// # Errors
-/// When a GPU is demanded, or needed for the size, and there is none.
-pub fn choose(
-    request: DeviceRequest,
-    size: SectorSize,
-    gpu_forbidden: bool,
-) -> Result<Device, DeviceError> {
-    let forbidden = gpu_forbidden;
-    match request {
-        DeviceRequest::Cpu => Ok(Device::Cpu),
-        DeviceRequest::Gpu => Err(DeviceError::NoGpu { forbidden }),
-        DeviceRequest::Auto if size.is_production() => {
-            Err(DeviceError::TooLargeForCpu { size, forbidden })
-        }
-        DeviceRequest::Auto => Ok(Device::Cpu),
+/// When a GPU is demanded, or needed for the size, and none can be had.
+pub fn open(
+    settings: &DeviceSettings,
+    size: Option<SectorSize>,
+    progress: &dyn Progress,
+) -> Result<OpenDevice, DeviceError> {
+    if settings.request == DeviceRequest::Cpu {
+        return Ok(OpenDevice::Cpu { reason: None });
     }
+    match open_gpu(settings, progress) {
+        Ok(open) => Ok(OpenDevice::Gpu(open)),
+        Err(why) => {
+            let reason = fall_back(settings.request, size, why)?;
+            progress.note(&format!("on the CPU: no usable GPU: {reason}"));
+            Ok(OpenDevice::Cpu { reason: Some(reason) })
+        }
+    }
+}
+
+/// Whether the CPU may do it instead; then the reason why no GPU does.
+fn fall_back(
+    request: DeviceRequest,
+    size: Option<SectorSize>,
+    why: NoGpu,
+) -> Result<String, DeviceError> {
+    match size.filter(|size| size.is_production()) {
+        _ if request == DeviceRequest::Gpu => Err(DeviceError::NoGpu { why }),
+        Some(size) => Err(DeviceError::TooLargeForCpu { size, why }),
+        None => Ok(why.to_string()),
+    }
+}
+
+/// A device as `prove info` shows it.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What it is.
+    pub info: GpuInfo,
+    /// Its free memory in bytes, or why it is not usable.
+    pub usable: Result<usize, String>,
+}
+
+/// Every device that the driver shows.
+///
+/// # Errors
+/// When none is shown, or none may be used.
+pub fn list(settings: &DeviceSettings) -> Result<Vec<Listed>, NoGpu> {
+    if let Some(reason) = settings.forbidden {
+        return Err(NoGpu::because(reason));
+    }
+    let infos = gpu::survey().map_err(|error| NoGpu::from_error(&error))?;
+    if infos.is_empty() {
+        return Err(NoGpu::because(NO_DEVICE));
+    }
+    let listed = |info: GpuInfo| {
+        let usable = match info.unusable() {
+            Some(reason) => Err(reason.to_string()),
+            None => info.free_bytes().map_err(|error| NoGpu::from_error(&error).to_string()),
+        };
+        Listed { info, usable }
+    };
+    Ok(infos.into_iter().map(listed).collect())
+}
+
+fn open_gpu(settings: &DeviceSettings, progress: &dyn Progress) -> Result<OpenGpu, NoGpu> {
+    if let Some(reason) = settings.forbidden {
+        return Err(NoGpu::because(reason));
+    }
+    let infos = gpu::survey().map_err(|error| NoGpu::from_error(&error))?;
+    let candidates = candidates(&infos, settings.gpu.as_ref(), GpuInfo::free_bytes)?;
+    let (info, lock) = lock(Path::new(LOCK_FOLDER), &candidates, settings.wait, progress)?;
+    let opened = Gpu::open(info.ordinal).and_then(|gpu| match settings.field {
+        FieldVariant::Wide => Ok(gpu),
+        FieldVariant::Generated => gpu.with_field(FieldVariant::Generated),
+    });
+    let gpu = opened.map_err(|error| {
+        let mut why = NoGpu::default();
+        why.add(info, &error);
+        why
+    })?;
+    if let Some(plan) = &settings.fault {
+        gpu.inject(Arc::clone(plan));
+    }
+    Ok(OpenGpu { gpu, _lock: lock })
+}
+
+/// The usable devices among those wanted, the one with most free memory first.
+fn candidates<'i>(
+    infos: &'i [GpuInfo],
+    wanted: Option<&GpuSelector>,
+    free_bytes: impl Fn(&GpuInfo) -> Result<usize, GpuError> + Sync,
+) -> Result<Vec<&'i GpuInfo>, NoGpu> {
+    if infos.is_empty() {
+        let hint = "`CUDA_VISIBLE_DEVICES` may hide devices".to_owned();
+        return Err(NoGpu { hints: vec![hint], ..NoGpu::because(NO_DEVICE) });
+    }
+    let mut why = NoGpu::default();
+    let mut usable = Vec::new();
+    for info in infos.iter().filter(|info| wanted.is_none_or(|wanted| wanted.names(info))) {
+        match info.unusable() {
+            None => usable.push(info),
+            Some(reason) => why.add(info, &reason),
+        }
+    }
+    if let (Some(wanted), true) = (wanted, usable.is_empty() && why.reasons.is_empty()) {
+        let there: Vec<String> = infos.iter().map(describe).collect();
+        return Err(NoGpu::because(format!("no GPU `{wanted}`; there are: {}", there.join(", "))));
+    }
+    // Asking costs a context, so a single one is not asked.
+    let free: Vec<Result<usize, GpuError>> = match usable.len() {
+        0 | 1 => usable.iter().map(|_| Ok(0)).collect(),
+        _ => thread::scope(|scope| {
+            let free_bytes = &free_bytes;
+            let asked: Vec<_> =
+                usable.iter().map(|info| scope.spawn(move || free_bytes(info))).collect();
+            asked.into_iter().map(|one| one.join().expect("asking does not panic")).collect()
+        }),
+    };
+    let mut ranked = Vec::new();
+    for (info, free) in usable.into_iter().zip(free) {
+        match free {
+            Ok(free) => ranked.push((free, info)),
+            Err(error) => why.add(info, &error),
+        }
+    }
+    ranked.sort_by_key(|&(free, info)| (std::cmp::Reverse(free), info.ordinal));
+    if ranked.is_empty() {
+        Err(why)
+    } else {
+        Ok(ranked.into_iter().map(|(_, info)| info).collect())
+    }
+}
+
+fn describe(info: &GpuInfo) -> String {
+    format!("{} ({}, {})", info.ordinal, info.name, info.uuid)
+}
+
+/// Takes the first of `candidates` that nobody has, within `wait`. Signals and `--timeout` end the
+/// process from outside, so they end the wait too.
+fn lock<'i>(
+    folder: &Path,
+    candidates: &[&'i GpuInfo],
+    wait: Duration,
+    progress: &dyn Progress,
+) -> Result<(&'i GpuInfo, GpuLock), NoGpu> {
+    let deadline = Instant::now().checked_add(wait);
+    let (first, busy) = match try_lock(folder, candidates) {
+        Err(why) if why.is_busy && !wait.is_zero() => {
+            progress.note(&format!("waiting for a GPU: {why}"));
+            (progress.start(Phase::new("wait-for-gpu")), why)
+        }
+        done => return done,
+    };
+    let mut last = Err(busy);
+    while last.as_ref().is_err_and(|why| why.is_busy)
+        && deadline.is_none_or(|deadline| Instant::now() < deadline)
+    {
+        thread::sleep(RETRY_EVERY);
+        last = try_lock(folder, candidates);
+    }
+    progress.finish(first, 0, Device::Cpu);
+    last
+}
+
+/// Takes the first of `candidates` that nobody has now.
+fn try_lock<'i>(
+    folder: &Path,
+    candidates: &[&'i GpuInfo],
+) -> Result<(&'i GpuInfo, GpuLock), NoGpu> {
+    let mut why = NoGpu::default();
+    for info in candidates {
+        match GpuLock::try_acquire(folder, &info.uuid) {
+            Ok(lock) => return Ok((info, lock)),
+            Err(error) => {
+                why.is_busy |= matches!(error, LockError::Held { .. });
+                why.add(info, &error);
+            }
+        }
+    }
+    if why.is_busy {
+        why.hints.push("`--wait-gpu 10m` waits for it".to_owned());
+    }
+    Err(why)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::card;
+    use crate::progress::Silent;
+
+    fn settings(request: DeviceRequest, forbidden: Option<&'static str>) -> DeviceSettings {
+        DeviceSettings {
+            request,
+            gpu: None,
+            wait: Duration::ZERO,
+            forbidden,
+            vram_bytes: None,
+            field: FieldVariant::Wide,
+            fault: None,
+        }
+    }
 
     #[test]
     fn production_sizes_are_never_proved_on_the_cpu_unasked() {
+        let forbidden = Some("BELLMAN_NO_GPU is set");
         for size in SectorSize::ALL {
-            assert_eq!(choose(DeviceRequest::Auto, size, false).is_ok(), !size.is_production());
-            assert!(choose(DeviceRequest::Cpu, size, true).is_ok());
-            let error =
-                choose(DeviceRequest::Gpu, size, true).expect_err("no GPU prover").to_string();
-            assert!(error.contains("CPU alone") && error.contains("BELLMAN_NO_GPU"));
+            let open = |request| super::open(&settings(request, forbidden), Some(size), &Silent);
+            assert_eq!(open(DeviceRequest::Auto).is_ok(), !size.is_production());
+            assert!(open(DeviceRequest::Cpu).is_ok());
+            let error = open(DeviceRequest::Gpu).err().expect("no GPU").to_string();
+            assert!(error.contains("BELLMAN_NO_GPU is set\nhint: `--device cpu`"), "{error}");
         }
+        match super::open(&settings(DeviceRequest::Auto, forbidden), None, &Silent) {
+            Ok(OpenDevice::Cpu { reason: Some(reason) }) => {
+                assert_eq!(reason, "BELLMAN_NO_GPU is set");
+            }
+            _ => panic!("expected the CPU and the reason"),
+        }
+    }
+
+    #[test]
+    fn a_selector_is_a_number_or_a_whole_uuid() {
+        let uuid = "GPU-00102030-4050-6070-8090-A0b0c0d0e0f0";
+        assert_eq!("7".parse(), Ok(GpuSelector::Index(7)));
+        assert_eq!(uuid.parse(), Ok(GpuSelector::Uuid(uuid.to_ascii_lowercase())));
+        for text in ["-1", "", "all", "GPU-0010", "1.0", &format!("{uuid}0"), &"é".repeat(20)] {
+            assert!(text.parse::<GpuSelector>().is_err(), "`{text}`");
+        }
+    }
+
+    #[test]
+    fn the_card_with_most_free_memory_comes_first() {
+        let infos = [card(0), card(1), card(2)];
+        let free = |info: &GpuInfo| match info.ordinal {
+            0 => Ok(10),
+            1 => Ok(30),
+            _ => Err(GpuError::NoDriver),
+        };
+        let ordinals = |wanted: Option<&str>| {
+            let wanted = wanted.map(|text| text.parse().expect("a selector"));
+            candidates(&infos, wanted.as_ref(), free)
+                .map(|chosen| chosen.iter().map(|info| info.ordinal).collect::<Vec<_>>())
+        };
+        if infos[0].unusable().is_some() {
+            // A build without CUDA runs on no card.
+            assert_eq!(ordinals(None).expect_err("no kernels").reasons.len(), 3);
+            return;
+        }
+        assert_eq!(ordinals(None), Ok(vec![1, 0]));
+        assert_eq!(ordinals(Some("0")), Ok(vec![0]));
+        assert_eq!(ordinals(Some(&infos[2].uuid.to_uppercase())), Ok(vec![2]), "asked by name");
+        let why = ordinals(Some("3")).expect_err("no such card").to_string();
+        assert!(why.starts_with("no GPU `3`; there are: 0 (NVIDIA H200, GPU-"), "{why}");
+        let why = candidates(&[], None, free).expect_err("no card");
+        assert_eq!(why.to_string(), "the driver shows no device");
+    }
+
+    #[test]
+    fn every_unusable_card_is_listed_with_its_reason() {
+        let infos =
+            [GpuInfo { capability: (5, 0), ..card(0) }, GpuInfo { driver_cuda: 0, ..card(1) }];
+        let why = candidates(&infos, None, |_| Ok(0)).expect_err("both are old");
+        assert_eq!(why.reasons.len(), 2);
+        assert!(why.reasons[0].starts_with("GPU 0 (NVIDIA H200): compute capability 5.0"), "{why}");
+    }
+
+    #[test]
+    fn a_busy_card_is_skipped_waited_for_or_told() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (one, two) = (card(0), card(1));
+        let both = [&one, &two];
+        let (first, held) = lock(folder.path(), &both, Duration::ZERO, &Silent).expect("free");
+        let (second, also) = lock(folder.path(), &both, Duration::ZERO, &Silent).expect("free");
+        assert_eq!((first.ordinal, second.ordinal), (0, 1));
+        let why = lock(folder.path(), &both, Duration::ZERO, &Silent).expect_err("both are busy");
+        let holder = format!("GPU 0 (NVIDIA H200): in use by process {}", std::process::id());
+        assert_eq!((why.reasons.len(), &why.reasons[0]), (2, &holder));
+        assert!(why.hints[0].contains("--wait-gpu"));
+        let start = Instant::now();
+        let wait = Duration::from_millis(120);
+        assert!(lock(folder.path(), &both, wait, &Silent).is_err() && start.elapsed() >= wait);
+        let releaser = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(also);
+        });
+        let wait = Duration::from_secs(60);
+        let (waited, _) = lock(folder.path(), &both, wait, &Silent).expect("the second gets free");
+        assert_eq!(waited.ordinal, 1);
+        releaser.join().expect("no panic");
+        drop(held);
+    }
+
+    #[test]
+    fn hints_of_errors_stay_hints() {
+        let why = NoGpu::from_error(&GpuError::BuiltWithoutCuda);
+        assert_eq!(why.to_string(), "built without CUDA");
+        let text = DeviceError::NoGpu { why }.to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "no usable GPU: built without CUDA");
+        assert!(lines[1].starts_with("hint: run `make cuda`") && lines[2] == CPU_HINT);
     }
 }

@@ -18,11 +18,12 @@ use ff::Field;
 use group::prime::PrimeCurveAffine;
 use group::{Curve as _, Group};
 use kernels::{KernelField, operand_rows, rng};
-use prove::gpu::generated::{self, GeneratedCurve, GeneratedNtt};
-use prove::gpu::msm::{Msm, ScalarOrder};
-use prove::gpu::ntt;
+use prove::gpu::generated::{GeneratedCurve, GeneratedMsm, GeneratedNtt};
+use prove::gpu::msm::{Msm, MsmVariant, ScalarOrder};
+use prove::gpu::ntt::{self, NttVariant};
 use prove::gpu::{
-    Curve, DeviceBuffer, DeviceData, G1, G2, Gpu, GpuError, bench, check_field, points,
+    Curve, DeviceBuffer, DeviceData, FieldVariant, G1, G2, Gpu, GpuError, bench, check_field,
+    points,
 };
 use rand::Rng;
 use rayon::prelude::*;
@@ -302,7 +303,10 @@ fn check_generated_msm<C: GeneratedCurve>(
     let bytes: Vec<u8> = scalars.iter().flat_map(|scalar| scalar.to_bytes_le()).collect();
     let bytes = DeviceBuffer::from_host(gpu, &bytes).expect("memory");
     let bases = DeviceBuffer::from_host(gpu, affine).expect("memory");
-    let sum = generated::msm::<C>(gpu, bases.as_slice(), bytes.as_slice()).expect("run");
+    let sum = GeneratedMsm::<C>::new(gpu)
+        .expect("load")
+        .run(bases.as_slice(), bytes.as_slice())
+        .expect("run");
     assert_eq!(sum, expected, "{} points", points.len());
 }
 
@@ -372,8 +376,26 @@ fn time_bits() {
 fn time_generated() {
     let gpu = gpu();
     for log_n in log_sizes() {
-        let (ntt_ms, msm) = bench::generated(&gpu, log_n, 1).expect("bench");
-        println!("generated 2^{log_n}: ntt {ntt_ms:.2} ms, {msm:?}");
-        assert!(msm.correct, "2^{log_n}");
+        let ntt = bench::TransformBench::new(&gpu, log_n, NttVariant::Generated).expect("bench");
+        let ntt_ms = ntt.run_ms().expect("a transform");
+        drop(ntt);
+        let msm = bench::SumBench::new(&gpu, 1 << log_n, MsmVariant::Generated).expect("bench");
+        let msm_ms = msm.run_ms().expect("the right sum");
+        println!("generated 2^{log_n}: ntt {ntt_ms:.2} ms, msm {msm_ms:.2} ms");
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn time_fields() {
+    let wide = gpu();
+    let generated = wide.with_field(FieldVariant::Generated).expect("a second image");
+    for (name, gpu) in [("wide", &wide), ("generated", &generated)] {
+        const LOG_N: u32 = 32;
+        let rate = |ms: f64| f64::from(LOG_N).exp2() / ms / 1e6;
+        let fr = bench::FieldBench::<Scalar>::new(gpu, LOG_N).expect("bench").run_ms();
+        let fp = bench::FieldBench::<Fp>::new(gpu, LOG_N).expect("bench").run_ms();
+        let (fr, fp) = (rate(fr.expect("right products")), rate(fp.expect("right products")));
+        println!("field={name}: Fr {fr:.1}, Fp {fp:.1} G products/s");
     }
 }

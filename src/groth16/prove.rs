@@ -46,7 +46,7 @@ pub fn prove_with(
 }
 
 /// Consecutive groups of nearly equal size, at most [`GROUP_PARTITIONS`] each.
-pub(super) fn groups(partitions: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn groups(partitions: usize) -> impl Iterator<Item = Range<usize>> {
     let count = partitions.div_ceil(GROUP_PARTITIONS);
     (0..count).map(move |group| group * partitions / count..(group + 1) * partitions / count)
 }

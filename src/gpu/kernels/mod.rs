@@ -4,6 +4,7 @@
 
 mod msm;
 mod ntt;
+pub(super) mod pointwise;
 mod rows;
 
 pub(super) use self::msm::*;
@@ -60,6 +61,8 @@ kernels! {
     FieldCheckFr = "field_check_fr",
     FieldCheckFp = "field_check_fp",
     FieldCheckFp2 = "field_check_fp2",
+    FieldChainsFr = "field_chains_fr",
+    FieldChainsFp = "field_chains_fp",
     PointsDecodeG1 = "points_decode_g1",
     PointsDecodeG2 = "points_decode_g2",
     PointsGather = "points_gather",
@@ -70,6 +73,10 @@ kernels! {
     NttPassDitComposed = "ntt_pass_dit_composed",
     NttFillTwiddles = "ntt_fill_twiddles",
     NttBitReverse = "ntt_bit_reverse",
+    PointwiseScale = "pointwise_scale",
+    PointwiseMultiply = "pointwise_multiply",
+    PointwiseHalfDifference = "pointwise_half_difference",
+    PointwiseIntegers = "pointwise_integers",
     RowsSmall = "rows_small",
     RowsGeneral = "rows_general",
     MsmSplitDigits = "msm_split_digits",
@@ -169,6 +176,24 @@ pub fn check_field<T: DeviceData>(
         out.len(),
         &[&out.address(), &input.address(), &(operation as u32), &n],
     )
+}
+
+/// `field_chains_*`: `out[i] = input[2i] * input[2i + 1]^factors`, product by product, in `Scalar` or
+/// `Fp` by the size of `T`.
+pub(in crate::gpu) fn multiply_chains<T: DeviceData>(
+    gpu: &Gpu,
+    out: DeviceSlice<'_, T>,
+    input: DeviceSlice<'_, T>,
+    factors: u32,
+) -> Result<(), GpuError> {
+    assert_eq!(input.len(), 2 * out.len(), "pairs of operands");
+    let kernel = match size_of::<T>() {
+        32 => Kernel::FieldChainsFr,
+        48 => Kernel::FieldChainsFp,
+        size => panic!("no prime field of {size} bytes"),
+    };
+    let n = count32(out.len());
+    gpu.launch_elements(kernel, out.len(), &[&out.address(), &input.address(), &factors, &n])
 }
 
 /// `points_decode_*`: `bytes` holds uncompressed points of `C`.
