@@ -15,7 +15,7 @@ use ec_gpu::{GpuField, GpuName};
 use ec_gpu_gen::SourceBuilder;
 
 /// The one translation unit of the device code, in order.
-const DEVICE_FILES: [&str; 15] = [
+const DEVICE_FILES: [&str; 16] = [
     "prelude.cuh",
     "tuning.cuh",
     "field.cuh",
@@ -26,6 +26,7 @@ const DEVICE_FILES: [&str; 15] = [
     "points.cu",
     "fixed_base.cu",
     "ntt.cu",
+    "pointwise.cu",
     "rows.cu",
     "msm_digits.cu",
     "msm_sort.cu",
