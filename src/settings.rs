@@ -46,6 +46,8 @@ pub struct Settings {
     pub json: Option<PathBuf>,
     /// Where the memory log goes.
     pub rss_log: Option<PathBuf>,
+    /// Where the trace goes.
+    pub trace: Option<PathBuf>,
     /// How much is said.
     pub verbosity: Verbosity,
     /// The sector's identity as given, to be checked.
@@ -156,6 +158,7 @@ impl Settings {
             timeout: shared.timeout,
             json: shared.json.clone(),
             rss_log: shared.rss_log.clone(),
+            trace: shared.trace.clone(),
             verbosity,
             identity: GivenIds {
                 miner_id: shared.miner_id,

@@ -214,6 +214,9 @@ pub struct Shared {
     /// Write time, phase and resident memory as CSV once a second
     #[arg(long, global = true, value_name = "FILE")]
     pub rss_log: Option<PathBuf>,
+    /// Write the phases as Chrome trace events, for ui.perfetto.dev
+    #[arg(long, global = true, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// Only warnings and errors: no progress, no table
     #[arg(long, short, global = true)]
     pub quiet: bool,
@@ -347,9 +350,12 @@ impl Cli {
             let message = "C1 and PROOF cannot both be standard input";
             return Err(Self::usage(ErrorKind::ArgumentConflict, message));
         }
-        if self.shared.rss_log.as_deref().is_some_and(is_dash) {
-            let message = "--rss-log needs a file: standard output is for results";
-            return Err(Self::usage(ErrorKind::ValueValidation, message));
+        for (option, path) in [("--rss-log", &self.shared.rss_log), ("--trace", &self.shared.trace)]
+        {
+            if path.as_deref().is_some_and(is_dash) {
+                let message = format!("{option} needs a file: standard output is for results");
+                return Err(Self::usage(ErrorKind::ValueValidation, &message));
+            }
         }
         let out = match &self.command {
             Some(Command::Sample(args)) => Some(&args.out),

@@ -63,6 +63,7 @@ fn a_stream_is_given_away_once() {
     assert_eq!(kind("- - --json -"), ErrorKind::ArgumentConflict);
     assert_eq!(kind("verify - -"), ErrorKind::ArgumentConflict);
     assert_eq!(kind("a b --rss-log -"), ErrorKind::ValueValidation);
+    assert_eq!(kind("a b --trace -"), ErrorKind::ValueValidation);
     assert!(parse("- out --json -").is_ok());
     assert!(parse("verify - proof --json -").is_ok());
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ use crate::report::{ParametersInfo, Report, SCHEMA};
 use crate::sector::SectorSize;
 use crate::settings::{Settings, SettingsError, Verbosity};
 use crate::variant::{Job, Variants};
-use crate::{build, c1, device, stop, sys};
+use crate::{build, c1, device, stop, sys, trace};
 
 /// Runs `words`, the program name first; the clock of the report starts at `started`.
 pub fn main(words: impl IntoIterator<Item = OsString>, started: Instant) -> Code {
@@ -99,7 +99,9 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         _ => unreachable!("clap requires C1 and OUT where there is no command"),
     };
     session.console.close();
-    result
+    // Also of a run that failed: it shows how far it came.
+    let traced = session.write_trace();
+    result.and(traced)
 }
 
 /// What every command works with.
@@ -109,6 +111,7 @@ struct Session {
     console: Arc<Console>,
     monitor: Monitor,
     json: Option<Output>,
+    trace: Option<Output>,
 }
 
 impl Session {
@@ -117,7 +120,10 @@ impl Session {
         for warning in &settings.warnings {
             console.warn(warning);
         }
-        let json = settings.json.as_deref().map(|path| Output::prepare(path, 0)).transpose()?;
+        let prepare = |path: &Option<PathBuf>| {
+            path.as_deref().map(|path| Output::prepare(path, 0)).transpose()
+        };
+        let (json, trace) = (prepare(&settings.json)?, prepare(&settings.trace)?);
         let rss_log = settings.rss_log.as_deref();
         let monitor = Monitor::start(Arc::clone(&console), rss_log, started).with_context(
             || match rss_log {
@@ -125,7 +131,7 @@ impl Session {
                 None => "watch the memory".to_owned(),
             },
         )?;
-        Ok(Self { settings, started, console, monitor, json })
+        Ok(Self { settings, started, console, monitor, json, trace })
     }
 
     fn progress(&self) -> &dyn Progress {
@@ -178,6 +184,14 @@ impl Session {
         let mut text = serde_json::to_vec_pretty(value).context("write the report as JSON")?;
         text.push(b'\n');
         Ok(json.write(&text)?)
+    }
+
+    /// Writes the phases where `--trace` says, if it does.
+    fn write_trace(&self) -> Result<()> {
+        let Some(output) = &self.trace else { return Ok(()) };
+        let text = serde_json::to_vec(&trace::trace(&self.console.records(), None))
+            .context("write the trace as JSON")?;
+        Ok(output.write(&text)?)
     }
 
     /// Answers on standard output, as JSON where that is wanted instead.
