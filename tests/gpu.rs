@@ -18,7 +18,7 @@ use ff::Field;
 use group::prime::PrimeCurveAffine;
 use group::{Curve as _, Group};
 use kernels::{KernelField, operand_rows, rng};
-use prove::gpu::generated::{self, GeneratedCurve, GeneratedNtt};
+use prove::gpu::generated::{GeneratedCurve, GeneratedMsm, GeneratedNtt};
 use prove::gpu::msm::{Msm, MsmVariant, ScalarOrder};
 use prove::gpu::ntt::{self, NttVariant};
 use prove::gpu::{
@@ -303,7 +303,10 @@ fn check_generated_msm<C: GeneratedCurve>(
     let bytes: Vec<u8> = scalars.iter().flat_map(|scalar| scalar.to_bytes_le()).collect();
     let bytes = DeviceBuffer::from_host(gpu, &bytes).expect("memory");
     let bases = DeviceBuffer::from_host(gpu, affine).expect("memory");
-    let sum = generated::msm::<C>(gpu, bases.as_slice(), bytes.as_slice()).expect("run");
+    let sum = GeneratedMsm::<C>::new(gpu)
+        .expect("load")
+        .run(bases.as_slice(), bytes.as_slice())
+        .expect("run");
     assert_eq!(sum, expected, "{} points", points.len());
 }
 

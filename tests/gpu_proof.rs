@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use ff::Field;
 use prove::c1::{self, GivenIds, Sector};
-use prove::gpu::Gpu;
+use prove::gpu::{FieldVariant, Gpu};
 use prove::groth16::gpu::Job;
 use prove::groth16::gpu::plan::{Mode, Plan};
 use prove::groth16::prove::prove_with;
@@ -102,9 +102,21 @@ fn same_as_the_cpu(names: &[&str]) {
 fn proof_of_a_2kib_sector_has_the_cpus_bytes_in_every_variant() {
     let (gpu, bench) = (gpu(), Bench::new("c1-2KiB.json"));
     let expected = bench.prove(Backend::Cpu, "").expect("a proof");
-    for words in ["", "bits=each g2=serial", "synth=classic", "synth=reference"] {
+    for words in [
+        "",
+        "bits=each g2=serial",
+        "synth=classic",
+        "synth=reference",
+        "ntt=generated",
+        "msm=generated",
+        "ntt=generated msm=generated",
+        "pin=register",
+        "pin=off inflight=1",
+    ] {
         assert!(bench.on_gpu(&gpu, None, words) == expected, "`{words}` makes other bytes");
     }
+    let generated = gpu.with_field(FieldVariant::Generated).expect("the other kernels");
+    assert!(bench.on_gpu(&generated, None, "") == expected, "`field=generated`: other bytes");
 }
 
 #[test]

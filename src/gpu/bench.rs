@@ -8,7 +8,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::generated::{self, GeneratedNtt};
+use super::generated::{GeneratedMsm, GeneratedNtt};
 use super::msm::{BitSums, Msm, MsmTimes, MsmVariant, ScalarOrder};
 use super::ntt::{
     self, Direction, Domain, Ntt, NttVariant, Options, Quotient, Twiddles, root_of_unity,
@@ -276,7 +276,7 @@ fn evaluate(coefficients: &[Scalar], x: Scalar) -> Scalar {
 enum Sum<'g> {
     Xyzz(Box<Msm<'g, G1>>, DeviceBuffer<'g, Scalar>),
     /// The scalars as canonical bytes.
-    Generated(DeviceBuffer<'g, u8>),
+    Generated(GeneratedMsm<'g, G1>, DeviceBuffer<'g, u8>),
 }
 
 /// Sums over G1 of distinct points with uniform scalars, as in [`msm`], every result checked.
@@ -304,7 +304,7 @@ impl<'g> SumBench<'g> {
             MsmVariant::Generated => {
                 let bytes: Vec<u8> =
                     scalars.par_iter().flat_map_iter(Scalar::to_bytes_le).collect();
-                Sum::Generated(DeviceBuffer::from_host(gpu, &bytes)?)
+                Sum::Generated(GeneratedMsm::new(gpu)?, DeviceBuffer::from_host(gpu, &bytes)?)
             }
         };
         Ok(Self { gpu, sum, bases, expected })
@@ -320,9 +320,7 @@ impl<'g> SumBench<'g> {
             Sum::Xyzz(msm, scalars) => {
                 msm.run(self.bases.as_slice(), scalars.as_slice(), ScalarOrder::Natural)?
             }
-            Sum::Generated(bytes) => {
-                generated::msm::<G1>(self.gpu, self.bases.as_slice(), bytes.as_slice())?
-            }
+            Sum::Generated(msm, bytes) => msm.run(self.bases.as_slice(), bytes.as_slice())?,
         };
         let ms = timer.stop_ms()?;
         if sum == self.expected { Ok(ms) } else { Err(GpuError::WrongResult { what: "the sum" }) }

@@ -429,7 +429,7 @@ fn successive_powers(root: Scalar, count: usize) -> Vec<Scalar> {
 }
 
 /// root^(v * 256^d) for the digits d < 4 and the values v < 256.
-fn digit_powers(root: Scalar) -> Vec<Scalar> {
+pub(super) fn digit_powers(root: Scalar) -> Vec<Scalar> {
     let mut base = root;
     let mut powers = Vec::with_capacity(4 * 256);
     for _ in 0..4 {

@@ -4,6 +4,7 @@
 
 mod msm;
 mod ntt;
+pub(super) mod pointwise;
 mod rows;
 
 pub(super) use self::msm::*;
@@ -72,6 +73,10 @@ kernels! {
     NttPassDitComposed = "ntt_pass_dit_composed",
     NttFillTwiddles = "ntt_fill_twiddles",
     NttBitReverse = "ntt_bit_reverse",
+    PointwiseScale = "pointwise_scale",
+    PointwiseMultiply = "pointwise_multiply",
+    PointwiseHalfDifference = "pointwise_half_difference",
+    PointwiseIntegers = "pointwise_integers",
     RowsSmall = "rows_small",
     RowsGeneral = "rows_general",
     MsmSplitDigits = "msm_split_digits",

@@ -3,9 +3,10 @@
 use super::Job;
 use super::points::ResidentPoints;
 use super::stream::ChunkBuffers;
+use crate::gpu::generated::GeneratedQuotient;
 use crate::gpu::inflight::Inflight;
-use crate::gpu::msm::{BitSums, Msm};
-use crate::gpu::ntt::{Quotient, Twiddles};
+use crate::gpu::msm::{BitSums, Msm, MsmVariant};
+use crate::gpu::ntt::{NttVariant, Quotient, Twiddles};
 use crate::gpu::upload::Uploader;
 use crate::gpu::{Curve, DeviceWitnesses, G1, G2, Gpu, RowEvaluator};
 use crate::groth16::native::BitsVariant;
@@ -76,6 +77,9 @@ impl Plan {
         let log_n = proof.size.circuit().log_n;
         let chunks = CHUNK_LOG_MIN..=CHUNK_LOG_MAX.min(log_n - 1);
         let streamed = chunks.rev().map(|chunk_log| Mode::Streamed { chunk_log });
+        // ec-gpu-gen's kernels have no form that takes less memory.
+        let ours = variants.ntt == NttVariant::Fused && variants.msm == MsmVariant::Xyzz;
+        let streamed = streamed.filter(|_| ours);
         let mut result = Ok(());
         for mode in std::iter::once(Mode::Resident).chain(streamed) {
             let plan = Self::new(mode, &counts, proof, variants);
@@ -107,7 +111,11 @@ impl Plan {
             + DeviceWitnesses::bytes(&layout, slots)
             + RowEvaluator::planned_bytes(proof.size)
             + plan.arrays() * 32 * n
-            + Quotient::bytes(log_n, plan.twiddles())
+            + match variants.ntt {
+                NttVariant::Fused => Quotient::bytes(log_n, plan.twiddles()),
+                NttVariant::Generated => GeneratedQuotient::bytes(log_n),
+            }
+            // The generated kernel's buckets are fewer than ours.
             + Msm::<G1>::bytes(h_points)
             + plan.sums_bytes(counts, &layout, variants.bits);
         plan

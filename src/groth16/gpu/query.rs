@@ -96,11 +96,9 @@ impl<'g, C: Curve> QuerySums<'g, C> {
             clock.gpu.synchronize()
         })?;
         sums.truncate(partitions.len());
-        for (slot, (sum, partition)) in sums.iter_mut().zip(partitions).enumerate() {
-            let (_, scalars) = witnesses.partition(slot);
-            let phase = Phase::new(self.names.tail).partition(partition.partition);
-            *sum += clock.run(phase, 0, || self.tail.run(scalars))?;
-        }
+        let tails = || self.tail.run_group(witnesses, partitions.len());
+        let tails = clock.run(Phase::new(self.names.tail), 0, tails)?;
+        sums.iter_mut().zip(tails).for_each(|(sum, tail)| *sum += tail);
         Ok(sums)
     }
 }

@@ -9,8 +9,9 @@ use super::plan::{Mode, Plan};
 use super::query::{PhaseNames, QuerySums, Shape};
 use super::{Job, Supply};
 use crate::field::Fr;
-use crate::gpu::msm::{Msm, ScalarOrder};
-use crate::gpu::ntt::{Quotient, WantedRows, bit_reverse};
+use crate::gpu::generated::{GeneratedMsm, GeneratedQuotient, to_integers};
+use crate::gpu::msm::{Msm, MsmVariant, ScalarOrder};
+use crate::gpu::ntt::{NttVariant, Quotient, WantedRows, bit_reverse};
 use crate::gpu::{DeviceBuffer, DeviceSlice, DeviceWitnesses, G1, G2, Gpu, GpuError, RowEvaluator};
 use crate::groth16::native::{G2Variant, NativeError, PartitionAssignment, RowSource};
 use crate::params::layout::Query;
@@ -30,13 +31,28 @@ pub(super) struct Work<'p> {
     b: DeviceBuffer<'p, Fr>,
     /// For the quotient, unless it replaces a or b.
     h: Option<DeviceBuffer<'p, Fr>>,
-    quotient: Quotient<'p>,
-    /// Over the whole domain, or a chunk of it.
-    h_msm: Msm<'p, G1>,
+    transforms: Transforms<'p>,
+    h_msm: HMsm<'p>,
     pub(super) l: QuerySums<'p, G1>,
     pub(super) a_query: QuerySums<'p, G1>,
     pub(super) b_g1: QuerySums<'p, G1>,
     pub(super) b_g2: QuerySums<'p, G2>,
+}
+
+/// Whose transforms make the quotient.
+enum Transforms<'p> {
+    /// Ours: h in bit-reversed order.
+    Fused(Quotient<'p>),
+    /// ec-gpu-gen's: h in natural order.
+    Generated(GeneratedQuotient<'p>),
+}
+
+/// Whose kernels sum over H.
+enum HMsm<'p> {
+    /// Ours, over the whole domain or a chunk of it.
+    Xyzz(Msm<'p, G1>),
+    /// ec-gpu-gen's.
+    Generated(GeneratedMsm<'p, G1>),
 }
 
 impl<'p> Work<'p> {
@@ -75,8 +91,14 @@ impl<'p> Work<'p> {
             a: DeviceBuffer::new(gpu, n)?,
             b: DeviceBuffer::new(gpu, n)?,
             h: (plan.arrays() == 3).then(|| DeviceBuffer::new(gpu, n)).transpose()?,
-            quotient: Quotient::new(gpu, log_n, plan.twiddles())?,
-            h_msm: Msm::new(gpu, n.min(plan.chunk_points::<G1>()))?,
+            transforms: match variants.ntt {
+                NttVariant::Fused => Transforms::Fused(Quotient::new(gpu, log_n, plan.twiddles())?),
+                NttVariant::Generated => Transforms::Generated(GeneratedQuotient::new(gpu, log_n)?),
+            },
+            h_msm: match variants.msm {
+                MsmVariant::Xyzz => HMsm::Xyzz(Msm::new(gpu, n.min(plan.chunk_points::<G1>()))?),
+                MsmVariant::Generated => HMsm::Generated(GeneratedMsm::new(gpu)?),
+            },
             l: in_g1(r1cs::Query::L)?,
             a_query: in_g1(r1cs::Query::A)?,
             b_g1: in_g1(r1cs::Query::B)?,
@@ -96,39 +118,77 @@ impl<'p> Work<'p> {
     ) -> Result<G1Projective, NativeError> {
         let clock = Clock { gpu: self.gpu, progress };
         let phase = |name| Phase::new(name).partition(partition.partition);
-        let msm = |points: DeviceSlice<'_, G1Affine>, h: DeviceSlice<'_, Fr>, order| {
-            let bytes = 4 * size_of::<Fr>() as u64 * h.len() as u64;
-            clock.enqueue(phase("h_msm"), bytes, || self.h_msm.run(points, h, order))
-        };
+        let bytes = 4 * (size_of::<Fr>() * self.a.len()) as u64;
         let (h, mut phases) = self.quotient(slot, partition, clock)?;
         match supply {
             Supply::Resident(points) => {
                 points.wait(Query::H)?;
-                let (all, timed) = msm(points.h_domain(), h, ScalarOrder::BitReversed)?;
+                let run = || self.whole_sum(points.h_domain(), h);
+                let (sum, timed) = clock.enqueue(phase("h_msm"), bytes, run)?;
                 phases.push(timed);
                 clock.tell(phases)?;
-                Ok(all)
+                Ok(sum)
             }
             Supply::Streamed(_) => {
                 // In the points' order, so that a chunk of points has a chunk of scalars.
-                let natural = self.a.as_slice();
-                bit_reverse(self.gpu, natural, h)?;
+                let natural = self.natural(h)?;
                 clock.tell(phases)?;
                 let mut sum = G1Projective::identity();
                 supply.each::<G1>(Query::H, &mut |points, range| {
                     // The identity after the last point fills the domain.
                     points.slice(range.len()..points.len()).fill(0)?;
                     let h = natural.slice(range.start..range.start + points.len());
-                    let (part, timed) = msm(points, h, ScalarOrder::Natural)?;
-                    sum += part;
-                    clock.tell(vec![timed])
+                    let bytes = 4 * (size_of::<Fr>() * h.len()) as u64;
+                    let HMsm::Xyzz(msm) = &self.h_msm else {
+                        unreachable!("generated kernels are planned with resident points")
+                    };
+                    let run = || msm.run(points, h, ScalarOrder::Natural);
+                    sum += clock.run(phase("h_msm"), bytes, run)?;
+                    Ok(())
                 })?;
                 Ok(sum)
             }
         }
     }
 
-    /// Enqueues the rows and the coefficients of h, in bit-reversed order, not in a.
+    /// The sum over all points of H, of which the last is the identity.
+    fn whole_sum(
+        &self,
+        points: DeviceSlice<'_, G1Affine>,
+        h: DeviceSlice<'_, Fr>,
+    ) -> Result<G1Projective, GpuError> {
+        match &self.h_msm {
+            HMsm::Xyzz(msm) => {
+                let order = match self.transforms {
+                    Transforms::Fused(_) => ScalarOrder::BitReversed,
+                    Transforms::Generated(_) => ScalarOrder::Natural,
+                };
+                msm.run(points, h, order)
+            }
+            HMsm::Generated(msm) => {
+                let natural = self.natural(h)?;
+                let integers = self.b.as_slice();
+                to_integers(self.gpu, integers, natural)?;
+                // The kernel does not know the identity.
+                let count = points.len() - 1;
+                msm.run(points.slice(0..count), integers.slice(0..count).cast())
+            }
+        }
+    }
+
+    /// h in natural order: as it is, or reordered into a.
+    fn natural<'a>(&'a self, h: DeviceSlice<'a, Fr>) -> Result<DeviceSlice<'a, Fr>, GpuError> {
+        match self.transforms {
+            Transforms::Generated(_) => Ok(h),
+            Transforms::Fused(_) => {
+                let natural = self.a.as_slice();
+                bit_reverse(self.gpu, natural, h)?;
+                Ok(natural)
+            }
+        }
+    }
+
+    /// Enqueues the rows and the coefficients of h, in the transforms' order, not in a.
     fn quotient(
         &self,
         slot: usize,
@@ -148,13 +208,19 @@ impl<'p> Work<'p> {
         if let Some(h) = &self.h {
             let h = h.as_slice();
             let ((), rows) = rows(WantedRows::Factors(a, b))?;
-            let run = || self.quotient.run(h, a, b);
+            let run = || match &self.transforms {
+                Transforms::Fused(quotient) => quotient.run(h, a, b),
+                Transforms::Generated(quotient) => quotient.run(h, a, b),
+            };
             let ((), ntt) = clock.enqueue(phase("ntt"), 6 * bytes, run)?;
             return Ok((h, vec![rows, ntt]));
         }
+        let Transforms::Fused(quotient) = &self.transforms else {
+            unreachable!("generated kernels are planned with an array for h")
+        };
         let mut phases = Vec::new();
         let mut since = self.gpu.mark()?;
-        self.quotient.run_in_two(a, b, |wanted| {
+        quotient.run_in_two(a, b, |wanted| {
             let marks = [std::mem::replace(&mut since, self.gpu.mark()?), self.gpu.mark()?];
             if !phases.is_empty() {
                 phases.push(Clock::between(phase("ntt"), 4 * bytes, marks));
