@@ -126,7 +126,7 @@ fn cli_the_device_is_chosen_told_and_reported() {
     let hidden = [("CUDA_VISIBLE_DEVICES", "")];
     let (run, has_proof) = prove_2kib("", &hidden);
     assert!(run.code == Some(0) && has_proof, "{}", run.stderr);
-    assert!(run.stderr.contains("on the CPU: no usable GPU: the driver shows no device"));
+    assert!(run.stderr.contains("on the CPU, without a GPU: the driver shows no device"));
     for (options, says) in
         [("--device gpu", "the driver shows no device"), ("--gpu 0", "the driver shows no device")]
     {

@@ -274,10 +274,13 @@ impl Variants {
             "lc" | "presize" => {
                 matches!(job, Job::Prove | Job::Synth) && self.synth == SynthVariant::Classic
             }
+            // The card's sums choose their windows themselves.
             "window" | "window.h" => {
-                native || !on_gpu && job == Job::Msm && self.prover == ProverVariant::Native
+                let sums = matches!(job, Job::Prove | Job::Msm);
+                !on_gpu && sums && self.prover == ProverVariant::Native
             }
-            "bits" | "window.tail" | "g2" => native,
+            "window.tail" => !on_gpu && native,
+            "bits" | "g2" => native,
             "ntt" => on_gpu && (native || job == Job::Ntt),
             "msm" => on_gpu && (native || job == Job::Msm),
             "field" => on_gpu && (native || matches!(job, Job::Field | Job::Ntt | Job::Msm)),

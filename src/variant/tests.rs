@@ -89,7 +89,7 @@ fn a_stage_acts_on_its_device_only() {
         (Job::Prove, gpu, "ntt=generated", None),
         (Job::Prove, cpu, "ntt=generated", Some("on a GPU only")),
         (Job::Prove, cpu, "pin=off", Some("on a GPU only")),
-        (Job::Prove, gpu, "window.h=12", None),
+        (Job::Prove, gpu, "window.h=12", Some("on the CPU only")),
         (Job::Prove, gpu, "prover=bellperson", Some("runs on the CPU")),
         (Job::Ntt, gpu, "prover=bellperson", Some("on the CPU only")),
         (Job::Ntt, gpu, "msm=generated", Some("whole proofs")),
