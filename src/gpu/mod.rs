@@ -13,6 +13,7 @@ mod buffer;
 mod curve;
 mod device;
 mod error;
+pub mod fixed_base;
 pub mod generated;
 mod kernels;
 mod memory;
