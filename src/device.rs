@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use thiserror::Error;
 
+use crate::gpu::{Gpu, GpuError};
 use crate::progress::Device;
 use crate::sector::SectorSize;
 
@@ -28,6 +29,18 @@ pub enum DeviceError {
     NoGpu {
         /// Whether `BELLMAN_NO_GPU` forbids one as well.
         forbidden: bool,
+    },
+    /// `BELLMAN_NO_GPU` is set beside `--device gpu`.
+    #[error(
+        "no usable GPU: BELLMAN_NO_GPU is set\nhint: `--device cpu` makes parameters on the CPU"
+    )]
+    Forbidden,
+    /// The GPU that `--device gpu` asks for does not open.
+    #[error("no usable GPU\nhint: `--device cpu` makes parameters on the CPU")]
+    NotOpened {
+        /// Why.
+        #[source]
+        source: GpuError,
     },
     /// `--device auto` does not fall back to the CPU for production sizes.
     #[error(
@@ -67,6 +80,25 @@ pub fn choose(
             Err(DeviceError::TooLargeForCpu { size, forbidden })
         }
         DeviceRequest::Auto => Ok(Device::Cpu),
+    }
+}
+
+/// Opens the GPU that makes parameters; none when the CPU does.
+///
+/// # Errors
+/// When a GPU is demanded and there is none.
+pub fn open_for_setup(
+    request: DeviceRequest,
+    gpu_forbidden: bool,
+) -> Result<Option<Gpu>, DeviceError> {
+    match request {
+        DeviceRequest::Cpu => Ok(None),
+        DeviceRequest::Gpu if gpu_forbidden => Err(DeviceError::Forbidden),
+        DeviceRequest::Gpu => {
+            Gpu::open(0).map(Some).map_err(|source| DeviceError::NotOpened { source })
+        }
+        DeviceRequest::Auto if gpu_forbidden => Ok(None),
+        DeviceRequest::Auto => Ok(Gpu::open(0).ok()),
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Session;
 use crate::cli::ParamsCommand;
+use crate::device;
 use crate::memory::Budget;
 use crate::params::list::{DigestState, Length, Listing};
 use crate::params::{self, ParameterFiles, Parameters, ProductionDigests, check, setup};
@@ -56,8 +57,15 @@ fn check_all(session: &Session, size: Option<SectorSize>) -> Result<()> {
 }
 
 fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) -> Result<()> {
-    Budget::detect(session.settings.ram_bytes).check(setup::memory_bytes(size))?;
-    let files = setup::insecure(size, out, seed, session.progress())?;
+    let settings = &session.settings;
+    let gpu = device::open_for_setup(settings.device, settings.gpu_forbidden)?;
+    let needed_bytes = setup::memory_bytes(size, gpu.is_some());
+    Budget::detect(settings.ram_bytes).check(needed_bytes)?;
+    if gpu.is_none() && size.is_production() {
+        let minutes = setup::cpu_minutes(size);
+        session.progress().note(&format!("without a GPU this takes about {minutes} minutes"));
+    }
+    let files = setup::insecure(size, out, seed, gpu.as_ref(), session.progress())?;
     let mut report = session.report("params setup");
     report.sector_size = Some(size.bytes());
     session.tell_delivered(&report, &files.params)?;

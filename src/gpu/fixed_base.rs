@@ -29,6 +29,11 @@ impl<'g, C: Curve> FixedBase<'g, C> {
         Ok(Self { gpu, table: DeviceBuffer::from_host(gpu, multiples)? })
     }
 
+    /// The device that holds the table.
+    pub fn gpu(&self) -> &'g Gpu {
+        self.gpu
+    }
+
     /// Enqueues the encoding of `scalars[i]` G into `out`, uncompressed and big-endian; zero gives
     /// encoded infinity.
     ///
