@@ -1,6 +1,8 @@
 //! The PoRep circuit's parameters, from the template of a prologue and one challenge.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use blstrs::Scalar as Fr;
 
@@ -28,14 +30,14 @@ pub(super) fn write(
     let log_n = Dimensions::of(size).log_n();
     let lagrange = Lagrange::new(&trapdoor.tau, log_n).ok_or(SetupError::Tau)?;
     let n = 1_u64 << log_n;
-    let (circuit, h) = rayon::join(
-        || progress.run(Phase::new("setup-circuit"), 0, |_| Circuit::new(size)),
-        || {
-            let phase = phase_of("setup-h", &Counts::of(size), &[Query::H]);
-            writer.run(phase, |queue| queue.powers(Powers::new(trapdoor, n), n - 1))
-        },
-    );
-    h?;
+    // Not on rayon's threads: the writer waits for its own, which may need those.
+    let circuit = thread::scope(|scope| {
+        let circuit =
+            scope.spawn(|| progress.run(Phase::new("setup-circuit"), 0, |_| Circuit::new(size)));
+        let phase = phase_of("setup-h", &Counts::of(size), &[Query::H]);
+        writer.run(phase, |queue| queue.powers(Powers::new(trapdoor, n), n - 1))?;
+        Ok::<_, SetupError>(circuit.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })?;
     let phase = phase_of("setup-queries", &Counts::of(size), &Query::ALL[1..]);
     writer.run(phase, |queue| circuit.queue(&lagrange, trapdoor, queue))
 }
