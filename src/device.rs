@@ -30,12 +30,12 @@ pub enum DeviceError {
         /// Whether `BELLMAN_NO_GPU` forbids one as well.
         forbidden: bool,
     },
-    /// `BELLMAN_NO_GPU` is set beside `--device gpu`.
+    /// `BELLMAN_NO_GPU` is set where parameters need a GPU.
     #[error(
         "no usable GPU: BELLMAN_NO_GPU is set\nhint: `--device cpu` makes parameters on the CPU"
     )]
     Forbidden,
-    /// The GPU that `--device gpu` asks for does not open.
+    /// The GPU that parameters need does not open.
     #[error("no usable GPU\nhint: `--device cpu` makes parameters on the CPU")]
     NotOpened {
         /// Why.
@@ -83,22 +83,26 @@ pub fn choose(
     }
 }
 
-/// Opens the GPU that makes parameters; none when the CPU does.
+/// Opens the GPU that makes the parameters of `size`; none when the CPU does.
 ///
 /// # Errors
-/// When a GPU is demanded and there is none.
+/// When a GPU is demanded, or needed for the size, and there is none.
 pub fn open_for_setup(
     request: DeviceRequest,
+    size: SectorSize,
     gpu_forbidden: bool,
 ) -> Result<Option<Gpu>, DeviceError> {
-    match request {
-        DeviceRequest::Cpu => Ok(None),
-        DeviceRequest::Gpu if gpu_forbidden => Err(DeviceError::Forbidden),
-        DeviceRequest::Gpu => {
-            Gpu::open(0).map(Some).map_err(|source| DeviceError::NotOpened { source })
+    let optional = request == DeviceRequest::Auto && !size.is_production();
+    if request == DeviceRequest::Cpu || optional && gpu_forbidden {
+        Ok(None)
+    } else if gpu_forbidden {
+        Err(DeviceError::Forbidden)
+    } else {
+        match Gpu::open(0) {
+            Ok(gpu) => Ok(Some(gpu)),
+            Err(_) if optional => Ok(None),
+            Err(source) => Err(DeviceError::NotOpened { source }),
         }
-        DeviceRequest::Auto if gpu_forbidden => Ok(None),
-        DeviceRequest::Auto => Ok(Gpu::open(0).ok()),
     }
 }
 
@@ -114,6 +118,16 @@ mod tests {
             let error =
                 choose(DeviceRequest::Gpu, size, true).expect_err("no GPU prover").to_string();
             assert!(error.contains("CPU alone") && error.contains("BELLMAN_NO_GPU"));
+        }
+    }
+
+    #[test]
+    fn parameters_of_production_sizes_are_not_made_on_the_cpu_unasked() {
+        for size in SectorSize::ALL {
+            let open = |request| open_for_setup(request, size, true).map(|gpu| gpu.is_some());
+            assert!(matches!(open(DeviceRequest::Cpu), Ok(false)));
+            assert!(matches!(open(DeviceRequest::Gpu), Err(DeviceError::Forbidden)));
+            assert_eq!(open(DeviceRequest::Auto).is_err(), size.is_production());
         }
     }
 }

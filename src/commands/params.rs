@@ -58,12 +58,12 @@ fn check_all(session: &Session, size: Option<SectorSize>) -> Result<()> {
 
 fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) -> Result<()> {
     let settings = &session.settings;
-    let gpu = device::open_for_setup(settings.device, settings.gpu_forbidden)?;
+    let gpu = device::open_for_setup(settings.device, size, settings.gpu_forbidden)?;
     let needed_bytes = setup::memory_bytes(size, gpu.is_some());
     Budget::detect(settings.ram_bytes).check(needed_bytes)?;
     if gpu.is_none() && size.is_production() {
         let minutes = setup::cpu_minutes(size);
-        session.progress().note(&format!("without a GPU this takes about {minutes} minutes"));
+        session.progress().note(&format!("on the CPU this takes about {minutes} minutes"));
     }
     let files = setup::insecure(size, out, seed, gpu.as_ref(), session.progress())?;
     let mut report = session.report("params setup");
