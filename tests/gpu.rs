@@ -8,7 +8,7 @@
 mod kernels;
 #[path = "gpu/rows.rs"]
 mod rows;
-#[path = "kernels/setup.rs"]
+#[path = "gpu/setup.rs"]
 mod setup;
 #[path = "gpu/sums.rs"]
 mod sums;

@@ -253,14 +253,16 @@ impl Samples {
         let Template { prologue, challenge, .. } = &self.template;
         let slots =
             self.aux.len() + challenge.inputs + prologue.order.aux() as usize + prologue.inputs;
-        let [a, b, c] = hits.each_ref().map(|hits| {
+        let sums = |hits: &[Hit]| {
             let mut sums = vec![Fr::ZERO; slots];
             for Hit { row, slot, coefficient } in hits {
                 let coefficient = self.template.coefficients[usize::from(coefficient.0)];
                 sums[*slot as usize] += coefficient * values[*row as usize];
             }
             sums
-        });
+        };
+        let [a, b, c] = hits;
+        let (a, (b, c)) = rayon::join(|| sums(a), || rayon::join(|| sums(b), || sums(c)));
         Sums { a, b, c }
     }
 }

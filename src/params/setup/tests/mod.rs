@@ -237,6 +237,18 @@ fn a_write_that_fails_ends_the_run_with_its_error() {
 }
 
 #[test]
+fn the_memory_plan_is_near_what_was_measured() {
+    let two_threads = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+    let planned = |size, on_gpu| two_threads.install(|| memory_bytes(size, on_gpu));
+    // Measured at 2 KiB on the CPU, two threads: 527 MiB.
+    let small = planned(SectorSize::KiB2, false);
+    assert!((527 << 20..790 << 20).contains(&small), "{small}");
+    // One challenge's matrices and two challenges' sums, not the circuit's 17 GB.
+    let large = planned(SectorSize::GiB64, true);
+    assert!((2 << 30..4 << 30).contains(&large), "{large}");
+}
+
+#[test]
 fn a_seed_always_gives_the_same_trapdoor_and_no_seed_never_the_same() {
     assert!(Trapdoor::from_seed(1) == Trapdoor::from_seed(1));
     assert!(Trapdoor::from_seed(1) != Trapdoor::from_seed(2));
