@@ -92,3 +92,48 @@ impl Sector {
         Ok(Self { proof, replica_id, comm_d, comm_r, seed, partitions })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    const SAMPLE: &str = include_str!("../../../testdata/c1-2KiB.json");
+
+    /// The sample with `change` made to its object and to the object in `Phase1Out`.
+    fn parse_changed(change: impl Fn(&mut Value, &mut Value)) -> Result<Sector> {
+        let mut file: Value = serde_json::from_str(SAMPLE)?;
+        let encoded = file["Phase1Out"].as_str().context("a string")?;
+        let mut output: Value = serde_json::from_slice(&STANDARD.decode(encoded)?)?;
+        change(&mut file, &mut output);
+        if file["Phase1Out"].is_string() {
+            file["Phase1Out"] = STANDARD.encode(serde_json::to_vec(&output)?).into();
+        }
+        Sector::parse(&serde_json::to_vec(&file)?)
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let sector = parse_changed(|_, _| ()).expect("the sample is right");
+        assert_eq!(sector.proof.to_string(), "StackedDrg2KiBV1_1");
+        type Change = fn(&mut Value, &mut Value);
+        let cases: [(&str, Change); 6] = [
+            ("expected `SectorSize` 2048", |file, _| file["SectorSize"] = 8388608.into()),
+            ("SectorNum", |file, _| file["Phase1Out"] = Value::Null),
+            ("StackedDrg", |_, output| output["registered_proof"] = "StackedDrg3KiBV1".into()),
+            ("expected `vanilla_proofs` to hold", |file, output| {
+                file["SectorSize"] = 8388608.into();
+                output["registered_proof"] = "StackedDrg8MiBV1_1".into();
+            }),
+            ("expected 1 partitions", |_, output| {
+                output["vanilla_proofs"]["StackedDrg2KiBV1"] = Value::Array(vec![]);
+            }),
+            ("parse `Phase1Out`", |_, output| output["comm_r"] = Value::Array(vec![])),
+        ];
+        for (expected, change) in cases {
+            let error = parse_changed(change).expect_err(expected);
+            assert!(format!("{error:#}").contains(expected), "expected {expected}, got {error:#}");
+        }
+    }
+}

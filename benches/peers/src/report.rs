@@ -116,3 +116,37 @@ impl fmt::Display for Report {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sector::{ProofVersion, SectorSize};
+
+    fn report(provings: &[u64]) -> Report {
+        let times = |&ms: &u64| Times {
+            synthesis: Duration::from_millis(1),
+            prove: Duration::from_millis(ms),
+            total: Duration::from_millis(ms + 2),
+        };
+        let proof = RegisteredProof { size: SectorSize::GiB32, version: ProofVersion::V1_1 };
+        let runs = provings.iter().map(times).collect();
+        Report::new(proof, 3, "v28.params".into(), Duration::from_secs(9), runs)
+    }
+
+    #[test]
+    fn medians_are_the_middle_or_the_mean_of_two() {
+        assert_eq!(report(&[30, 10, 20]).median.prove_ms, 20.0);
+        assert_eq!(report(&[30, 10]).median.prove_ms, 20.0);
+        assert_eq!(report(&[30, 10]).median.total_ms, 22.0);
+    }
+
+    #[test]
+    fn the_table_has_a_row_an_iteration_and_the_median() {
+        let table = report(&[1500, 2500]).to_string();
+        assert!(table.contains("sector      StackedDrg32GiBV1_1, partition 3"), "{table}");
+        assert!(table.contains("srs load    9.000 s"), "{table}");
+        let rows: Vec<&str> = table.lines().rev().take(3).collect();
+        assert_eq!(rows[0], "median        0.001 s    2.000 s    2.002 s");
+        assert_eq!(rows[2], "1             0.001 s    1.500 s    1.502 s");
+    }
+}

@@ -131,3 +131,34 @@ fn public_params<Tree: 'static + MerkleTreeTrait>(
 fn domain<D: Domain>(name: &str, node: &Node) -> Result<D> {
     D::try_from_bytes(node).with_context(|| format!("read {name} as a field element"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn samples_give_the_published_identifiers_and_all_inputs() {
+        for (name, digest) in [
+            ("2KiB", "032d3138d22506ec0082ed72b2dcba18df18477904e35bafee82b3793b06832f"),
+            ("8MiB", "ecd683648512ab1765faa2a5f14bab48f676e633467f0aa8aad4b55dcb0652bb"),
+        ] {
+            let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+            let sector = Sector::read(&testdata.join(format!("c1-{name}.json"))).expect("reads");
+            let statement = Statement::<TestTree>::new(&sector, 0).expect("has a partition");
+            assert_eq!(
+                statement.parameter_identifier(),
+                format!(
+                    "stacked-proof-of-replication-merkletree-poseidon_hasher-8-0-0-sha256_hasher-\
+                     {digest}"
+                )
+            );
+            let inputs = statement.public_inputs().expect("the public values are in range");
+            assert_eq!(inputs.len() + 1, sector.proof.size.inputs(), "{name}");
+            statement.circuit().expect("the vanilla proofs agree");
+            let error = Statement::<TestTree>::new(&sector, 1).err().expect("has no second one");
+            assert_eq!(error.to_string(), "expected a partition below 1, got 1");
+        }
+    }
+}

@@ -132,3 +132,28 @@ impl Log for ProverLog {
 
     fn flush(&self) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapping_is_seen_by_its_resolved_name() {
+        let program = fs::canonicalize("/proc/self/exe").expect("a process has a program");
+        assert!(is_mapped(program.to_str().expect("cargo's paths are Unicode")).expect("reads"));
+        assert!(!is_mapped("/no/such/file").expect("reads"));
+    }
+
+    #[test]
+    fn times_are_those_of_bellpersons_messages_only() {
+        LOG.begin();
+        let before = Instant::now();
+        log::info!(target: "bellperson::groth16", "prover time: {:?}", Duration::ZERO);
+        log::info!(target: "another", "synthesis time: {:?}", Duration::ZERO);
+        let time = LOG.time_of("prover time").expect("it was logged");
+        assert!(before <= time && time <= Instant::now());
+        assert!(LOG.time_of("synthesis time").is_err());
+        LOG.begin();
+        assert!(LOG.time_of("prover time").is_err());
+    }
+}
