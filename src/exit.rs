@@ -37,6 +37,8 @@ pub enum Code {
     Invalid = 8,
     /// `--timeout` ran out.
     Timeout = 9,
+    /// `batch`: some proofs were not made.
+    SomeFailed = 10,
     /// The terminal went away (HUP).
     HungUp = 129,
     /// Interrupted (INT).
@@ -67,6 +69,8 @@ fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
         Some(Code::NoGpu)
     } else if error.is::<MemoryError>() {
         Some(Code::Memory)
+    } else if error.is::<SomeFailed>() {
+        Some(Code::SomeFailed)
     } else if error.is::<DecodeError>() || error.is::<InvalidProof>() {
         Some(Code::Invalid)
     } else if let Some(error) = error.downcast_ref() {
@@ -133,6 +137,18 @@ pub struct InvalidProof {
     pub partitions: Vec<usize>,
     /// Partitions of the sector.
     pub count: usize,
+}
+
+/// `batch`: some proofs were not made; each has told why.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{failed} of {total} proofs were not made\nhint: the errors above and `proofs` in the JSON tell why"
+)]
+pub struct SomeFailed {
+    /// Those not made.
+    pub failed: usize,
+    /// All of the batch.
+    pub total: usize,
 }
 
 /// The command line names one file for two things, one of which is written.

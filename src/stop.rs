@@ -59,15 +59,16 @@ fn leave(code: Code, what: &str) {
     let Some(registry) = temporary::abandon() else { return };
     // What progress bars have left of the line goes first.
     let clear = if io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
-    let left = what_is_left(registry.delivery());
+    let left = what_is_left(registry.delivery(), registry.delivered());
     // Standard error may be closed; the exit code says the same.
     let _ = writeln!(io::stderr(), "{clear}error: {what}; {left}");
     signal_hook::low_level::exit(code as i32)
 }
 
 /// What a run that ends now leaves behind.
-const fn what_is_left(delivery: Delivery) -> &'static str {
+const fn what_is_left(delivery: Delivery, delivered: usize) -> &'static str {
     match delivery {
+        Delivery::Ahead if delivered > 0 => "the outputs written before are complete",
         Delivery::Ahead => "no result was written",
         Delivery::UnderWay => "the output was being written and may be missing or incomplete",
         Delivery::Done => "the output is complete, the report may be missing",

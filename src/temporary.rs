@@ -29,18 +29,25 @@ pub enum Delivery {
 pub struct Registry {
     paths: BTreeSet<PathBuf>,
     delivery: Delivery,
+    /// Results that were delivered before the one that `delivery` is about.
+    delivered: usize,
     /// Whether a delivery was already let go on once.
     spared: bool,
 }
 
 impl Registry {
     const fn new() -> Self {
-        Self { paths: BTreeSet::new(), delivery: Delivery::Ahead, spared: false }
+        Self { paths: BTreeSet::new(), delivery: Delivery::Ahead, delivered: 0, spared: false }
     }
 
     /// How far the result is.
     pub const fn delivery(&self) -> Delivery {
         self.delivery
+    }
+
+    /// Results that were delivered before that one.
+    pub const fn delivered(&self) -> usize {
+        self.delivered
     }
 
     /// Removes every temporary file; `false`, once, when a delivery has begun.
@@ -70,6 +77,14 @@ pub fn deliver<T, E>(write: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let written = write()?;
     registry().delivery = Delivery::Done;
     Ok(written)
+}
+
+/// After a result was delivered, or could not be, another one is ahead.
+pub fn expect_another() {
+    let mut registry = registry();
+    registry.delivered += usize::from(registry.delivery == Delivery::Done);
+    registry.delivery = Delivery::Ahead;
+    registry.spared = false;
 }
 
 /// Removes every temporary file, for a process that is about to end: while the answer is held, no

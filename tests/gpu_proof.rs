@@ -12,6 +12,7 @@ use prove::gpu::{FieldVariant, Gpu};
 use prove::groth16::gpu::Job;
 use prove::groth16::gpu::plan::{Mode, Plan};
 use prove::groth16::prove::prove_with;
+use prove::groth16::synthesis::Circuit;
 use prove::groth16::verify::Verifier;
 use prove::groth16::{self, Backend, Blinding, ProveError};
 use prove::params::{Folder, FolderChoice, Parameters};
@@ -60,8 +61,9 @@ impl Bench {
     /// The verified proof's bytes, for blindings that depend on the partition alone.
     fn prove(&self, backend: Backend<'_>, words: &str) -> Result<Vec<u8>, ProveError> {
         let proof = self.sector.registered_proof;
-        let prover =
-            groth16::prover(variants(words, backend.device()), backend, &self.parameters, proof)?;
+        let variants = variants(words, backend.device());
+        let circuit = Circuit::new(proof.size, variants);
+        let prover = groth16::prover(variants, backend, &self.parameters, proof, circuit)?;
         let mut blinding = |partition: usize| {
             let mut rng = ChaCha8Rng::seed_from_u64(partition as u64);
             Blinding { r: Field::random(&mut rng), s: Field::random(&mut rng) }

@@ -17,6 +17,7 @@
 mod check;
 mod error;
 mod graph;
+mod guess;
 mod hash;
 mod ids;
 mod json;
@@ -25,6 +26,7 @@ mod shape;
 pub mod vanilla;
 
 pub use error::C1Error;
+pub use guess::guess_size;
 pub use ids::{GivenIds, IdSource, Ids, prover_id};
 pub use shape::{Shape, write_base64};
 

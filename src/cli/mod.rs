@@ -2,6 +2,7 @@
 //!
 //! In: words. Out: [`Cli`], which [`crate::settings::Settings`] turns into checked settings.
 
+mod batch;
 mod bench;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,8 @@ use crate::sample::Data;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
 use crate::variant::{Job, VariantFlag, Variants, arms};
 
+use self::batch::BATCH_AFTER_HELP;
+pub use self::batch::BatchArgs;
 use self::bench::BENCH_AFTER_HELP;
 pub use self::bench::{BenchCommand, Partitions, PrimeField, Repeat};
 
@@ -69,6 +72,9 @@ pub enum Command {
     /// Write a C1 that verifies although no sector was sealed: for tests and measurements
     #[command(after_help = SAMPLE_AFTER_HELP)]
     Sample(SampleArgs),
+    /// Prove many sectors in one process: parameters stay open, and on the card
+    #[command(after_help = BATCH_AFTER_HELP)]
+    Batch(BatchArgs),
     /// Compare variants: the same work by several arms in turn, with time, memory and counters
     #[command(subcommand, arg_required_else_help = false, after_help = BENCH_AFTER_HELP)]
     Bench(BenchCommand),
@@ -267,6 +273,7 @@ Exit codes:
   7        GPU fault: a launch, a copy or the card itself failed
   8        a proof does not verify (`verify`: also bytes that are no proof)
   9        timeout
+  10       `batch`: some proofs were not made
   130 143  interrupted, terminated (129: the terminal went away)
 
 A C1 called like a command is written `./verify`, or after `--`.";
@@ -293,8 +300,10 @@ impl Cli {
                 ),
             ));
         }
-        if let Some(Command::Sample(args)) = &cli.command {
-            args.check_size()?;
+        match &cli.command {
+            Some(Command::Sample(args)) => args.check_size()?,
+            Some(Command::Batch(args)) => args.check()?,
+            _ => {}
         }
         cli.check_streams()?;
         cli.check_device()?;
@@ -331,7 +340,9 @@ impl Cli {
     pub fn variants(&self) -> Result<Variants, clap::Error> {
         let (flags, device) = (&self.shared.variants, self.shared.settled_device());
         let variants = match &self.command {
-            None | Some(Command::Info { .. }) => Variants::resolve(Job::Prove, device, flags),
+            None | Some(Command::Info { .. } | Command::Batch(_)) => {
+                Variants::resolve(Job::Prove, device, flags)
+            }
             Some(Command::Bench(command)) => {
                 arms(command.job(), device, flags).map(|_| Variants::default())
             }

@@ -10,10 +10,9 @@ use crate::exit::SameFile;
 use crate::output::folder_of;
 
 /// What a path on the command line is for.
-#[derive(Clone, Copy)]
-struct Named<'a> {
+struct Named {
     role: &'static str,
-    path: &'a Path,
+    path: PathBuf,
     written: bool,
 }
 
@@ -32,21 +31,20 @@ enum Place {
 /// # Errors
 /// The first two things that are one file.
 pub(super) fn check_distinct(cli: &Cli) -> Result<(), SameFile> {
-    let mut seen: Vec<(Named<'_>, Place)> = Vec::new();
+    let mut seen: Vec<(Named, Place)> = Vec::new();
     for named in named_files(cli) {
-        let Some(place) = place(named.path) else { continue };
-        let same = |(other, taken): &&(Named<'_>, Place)| {
-            *taken == place && (other.written || named.written)
-        };
+        let Some(place) = place(&named.path) else { continue };
+        let same =
+            |(other, taken): &&(Named, Place)| *taken == place && (other.written || named.written);
         if let Some((other, _)) = seen.iter().find(same) {
-            return Err(SameFile { roles: [other.role, named.role], path: named.path.to_owned() });
+            return Err(SameFile { roles: [other.role, named.role], path: named.path });
         }
         seen.push((named, place));
     }
     Ok(())
 }
 
-fn named_files(cli: &Cli) -> impl Iterator<Item = Named<'_>> {
+fn named_files(cli: &Cli) -> impl Iterator<Item = Named> {
     let (c1, proof, out) = match &cli.command {
         None => (cli.c1.as_ref(), None, cli.out.as_ref()),
         Some(Command::Verify { c1, proof }) => (Some(c1), Some(proof), None),
@@ -58,6 +56,16 @@ fn named_files(cli: &Cli) -> impl Iterator<Item = Named<'_>> {
         )) => (Some(c1), None, None),
         Some(_) => (None, None, None),
     };
+    let batch = match &cli.command {
+        Some(Command::Batch(args)) => args.tasks(),
+        _ => Vec::new(),
+    };
+    let batch = batch.into_iter().flat_map(|(c1, proof)| {
+        [
+            Named { role: "C1", path: c1, written: false },
+            Named { role: "OUT", path: proof, written: true },
+        ]
+    });
     [
         ("C1", c1, false),
         ("PROOF", proof, false),
@@ -67,7 +75,10 @@ fn named_files(cli: &Cli) -> impl Iterator<Item = Named<'_>> {
         ("--trace", cli.shared.trace.as_ref(), true),
     ]
     .into_iter()
-    .filter_map(|(role, path, written)| path.map(|path| Named { role, path, written }))
+    .filter_map(|(role, path, written)| {
+        path.map(|path| Named { role, path: path.clone(), written })
+    })
+    .chain(batch)
 }
 
 /// Where `path` leads; nothing for streams, devices, folders, and what cannot be reached: those

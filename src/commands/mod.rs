@@ -2,7 +2,9 @@
 //!
 //! [`main`] is the whole program but for the process: words in, exit code out.
 
+mod batch;
 mod bench;
+mod early;
 mod files;
 mod info;
 mod params;
@@ -24,7 +26,6 @@ use serde::Serialize;
 
 use crate::bench::sample::Meter;
 use crate::cli::{Cli, Command, is_dash};
-use crate::device::OpenDevice;
 use crate::exit::{Code, code_of, render};
 use crate::monitor::Monitor;
 use crate::output::Output;
@@ -34,8 +35,7 @@ use crate::progress::timeline::milliseconds;
 use crate::progress::{Device, Phase, Progress};
 use crate::report::{ParametersInfo, Report, SCHEMA};
 use crate::sector::SectorSize;
-use crate::settings::{Settings, SettingsError, Verbosity};
-use crate::variant::{Job, Variants};
+use crate::settings::{Settings, Verbosity};
 use crate::{build, c1, device, stop, sys, trace};
 
 /// Runs `words`, the program name first; the clock of the report starts at `started`.
@@ -90,6 +90,7 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         (Some(Command::Verify { c1, proof }), ..) => verify::run(&session, c1, proof),
         (Some(Command::Params(command)), ..) => params::run(&session, command),
         (Some(Command::Sample(args)), ..) => sample::run(&session, args),
+        (Some(Command::Batch(args)), ..) => batch::run(&session, args),
         (Some(Command::Bench(command)), ..) => {
             let mut meter = meter.expect("a bench has a meter");
             bench::run(&session, command, &mut meter)
@@ -136,16 +137,6 @@ impl Session {
 
     fn progress(&self) -> &dyn Progress {
         &*self.console
-    }
-
-    /// The device for whole proofs of `size`, and the variants as they act on it.
-    fn open_device(&self, size: SectorSize) -> Result<(OpenDevice, Variants)> {
-        let device = device::open(&self.settings.device, Some(size), self.progress())?;
-        let variants =
-            Variants::resolve(Job::Prove, Some(device.kind()), &self.settings.variant_flags);
-        // Usage that only the machine's devices could decide.
-        let variants = variants.map_err(|message| SettingsError::Variant { message })?;
-        Ok((device, variants))
     }
 
     /// The report of a command so far.
@@ -206,11 +197,16 @@ impl Session {
 
     /// Shows the table and writes the JSON, as far as they are wanted.
     fn tell(&self, report: &Report) -> Result<()> {
+        self.tell_as(&report.to_string(), report)
+    }
+
+    /// Shows `text` and writes `value` as JSON, as far as they are wanted.
+    fn tell_as(&self, text: &str, value: &impl Serialize) -> Result<()> {
         self.console.close();
         if self.settings.verbosity != Verbosity::Quiet {
-            self.console.print(&report.to_string());
+            self.console.print(text);
         }
-        self.write_json(report)
+        self.write_json(value)
     }
 
     /// As [`Self::tell`], when `out` is delivered: an error says that it stays.
@@ -223,8 +219,18 @@ impl Session {
 
     /// Reads and checks a C1, with `--check-vanilla` also its vanilla proofs.
     fn read_c1(&self, path: &Path) -> Result<c1::Read> {
+        self.read_c1_expecting(path, |_| Ok(()))
+    }
+
+    /// The same; before that, tells `expect` the sector size that it seems to have.
+    fn read_c1_expecting(
+        &self,
+        path: &Path,
+        expect: impl FnOnce(SectorSize) -> Result<()>,
+    ) -> Result<c1::Read> {
         let id = self.console.start(Phase::new("read-c1"));
         let bytes = read_input(path, c1::INPUT_BYTES_MAX + 1)?;
+        c1::guess_size(&bytes).map_or(Ok(()), expect)?;
         let read = c1::read(&bytes, &self.settings.identity)
             .with_context(|| format!("C1 `{}`", shown(path)))?;
         self.console.finish(id, bytes.len() as u64, Device::Cpu);

@@ -1,19 +1,20 @@
 //! The main job: C1 in, verified proof out.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::Result;
 use sha2::{Digest, Sha256};
 
+use super::early::{Early, Ready};
 use super::{Session, parameters_info, shown};
 use crate::c1::{self, IdSource, Ids};
 use crate::device::OpenDevice;
 use crate::groth16::verify::Verifier;
 use crate::groth16::{self, Backend};
-use crate::memory::Budget;
 use crate::output::Output;
-use crate::params::{self, Parameters};
-use crate::progress::Phase;
+use crate::params::{self, Folder, Parameters};
+use crate::progress::{Phase, Progress};
 use crate::sector::{PROOF_BYTES, SectorSize};
 use crate::temporary;
 use crate::variant::Job;
@@ -21,25 +22,21 @@ use crate::variant::Job;
 pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let settings = &session.settings;
     let output = Output::prepare(out, PROOF_BYTES)?;
-    let c1::Read { sector, shape, ids } = session.read_c1(c1)?;
+    let mut early = Early::start(session)?;
+    let c1::Read { sector, shape, ids } =
+        session.read_c1_expecting(c1, |size| early.expect(size))?;
     let proof = sector.registered_proof;
     let progress = session.progress();
     progress.note(&format!("{}: {shape}; {proof}, {}", shown(c1), describe(&ids)));
 
-    let (device, variants) = session.open_device(proof.size)?;
-    let needed_bytes = groth16::memory_bytes(variants, device.kind(), proof);
-    Budget::detect(settings.ram_bytes).check(needed_bytes)?;
-    let Opened { parameters, warm_fraction, verifier } = open(session, proof.size)?;
+    let Ready { device, variants, parameters, circuit } = early.finish(proof)?;
+    let Opened { parameters, warm_fraction, verifier } = parameters;
     let backend = backend(&device, settings.device.vram_bytes);
-    let prover = groth16::prover(variants, backend, &parameters, proof)?;
+    let prover = groth16::prover(variants, backend, &parameters, proof, circuit)?;
 
     let proofs = groth16::prove::prove(&sector, &*prover, &verifier, progress)?;
     let bytes = groth16::proof::encode(proof, &proofs);
-    let text =
-        if settings.hex { format!("{}\n", hex::encode(&bytes)).into() } else { bytes.clone() };
-    temporary::deliver(|| {
-        progress.run(Phase::new("write"), text.len() as u64, |_| output.write(&text))
-    })?;
+    deliver(session, &output, &bytes)?;
 
     let mut report = session.report("prove").with_proof(proof);
     report.device = device.info();
@@ -50,6 +47,17 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     report.proof_bytes = Some(bytes.len());
     report.proof_sha256 = Some(hex::encode(Sha256::digest(&bytes)));
     session.tell_delivered(&report, out)
+}
+
+/// Puts a proof where it belongs, as the person wants it written.
+pub(super) fn deliver(session: &Session, output: &Output, proof: &[u8]) -> Result<()> {
+    let text = match session.settings.hex {
+        true => Cow::Owned(format!("{}\n", hex::encode(proof)).into_bytes()),
+        false => Cow::Borrowed(proof),
+    };
+    let write = |_| output.write(&text);
+    temporary::deliver(|| session.progress().run(Phase::new("write"), text.len() as u64, write))?;
+    Ok(())
 }
 
 /// The device as the provers know it.
@@ -64,23 +72,32 @@ pub(super) fn backend(device: &OpenDevice, vram_bytes: Option<u64>) -> Backend<'
 pub(super) struct Opened {
     pub(super) parameters: Parameters,
     /// Which part of the file was in memory before it was used.
-    warm_fraction: Option<f64>,
+    pub(super) warm_fraction: Option<f64>,
     pub(super) verifier: Verifier,
 }
 
 pub(super) fn open(session: &Session, size: SectorSize) -> Result<Opened> {
     let (settings, progress) = (&session.settings, session.progress());
-    let opened = progress.run(Phase::new("open-parameters"), 0, |_| {
-        let parameters = Parameters::open(&settings.params, size)?;
-        // Where the kernel does not say, the table leaves it out.
-        let warm_fraction = parameters.warm_fraction().ok();
-        let verifier = Verifier::new(parameters.vk());
-        anyhow::Ok(Opened { parameters, warm_fraction, verifier })
-    })?;
+    let opened = open_parameters(&settings.params, size, progress)?;
     if settings.verify_params_digest {
         params::check::require_production(&opened.parameters, progress)?;
     }
     Ok(opened)
+}
+
+/// Opens the parameters of `size`, with the cheap checks.
+pub(super) fn open_parameters(
+    folder: &Folder,
+    size: SectorSize,
+    progress: &dyn Progress,
+) -> Result<Opened> {
+    progress.run(Phase::new("open-parameters"), 0, |_| {
+        let parameters = Parameters::open(folder, size)?;
+        // Where the kernel does not say, the table leaves it out.
+        let warm_fraction = parameters.warm_fraction().ok();
+        let verifier = Verifier::new(parameters.vk());
+        Ok(Opened { parameters, warm_fraction, verifier })
+    })
 }
 
 /// Whose sector it is, as far as that is known.

@@ -2,6 +2,7 @@
 //! use.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,14 +65,24 @@ fn describe(info: &GpuInfo) -> String {
     format!("{} ({}, {})", info.ordinal, info.name, info.uuid)
 }
 
-/// Takes the first of `candidates` that nobody has, within `wait`. Signals and `--timeout` end the
+/// How long one waits for a card in use.
+#[derive(Clone, Copy)]
+pub(super) struct Patience<'a> {
+    /// At most this long.
+    pub(super) wait: Duration,
+    /// Until this is set.
+    pub(super) cancelled: &'a AtomicBool,
+}
+
+/// Takes the first of `candidates` that nobody has, with some `patience`. Signals and `--timeout` end the
 /// process from outside, so they end the wait too.
 pub(super) fn lock<'i>(
     folder: &Path,
     candidates: &[&'i GpuInfo],
-    wait: Duration,
+    patience: Patience<'_>,
     progress: &dyn Progress,
 ) -> Result<(&'i GpuInfo, GpuLock), NoGpu> {
+    let Patience { wait, cancelled } = patience;
     let deadline = Instant::now().checked_add(wait);
     let (first, busy) = match try_lock(folder, candidates) {
         Err(why) if why.is_busy && !wait.is_zero() => {
@@ -83,6 +94,7 @@ pub(super) fn lock<'i>(
     let mut last = Err(busy);
     while last.as_ref().is_err_and(|why| why.is_busy)
         && deadline.is_none_or(|deadline| Instant::now() < deadline)
+        && !cancelled.load(Ordering::Relaxed)
     {
         thread::sleep(RETRY_EVERY);
         last = try_lock(folder, candidates);
@@ -159,24 +171,39 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (one, two) = (card(0), card(1));
         let both = [&one, &two];
-        let (first, held) = lock(folder.path(), &both, Duration::ZERO, &Silent).expect("free");
-        let (second, also) = lock(folder.path(), &both, Duration::ZERO, &Silent).expect("free");
+        let cancelled = AtomicBool::new(false);
+        let within = |wait| Patience { wait, cancelled: &cancelled };
+        let (first, held) =
+            lock(folder.path(), &both, within(Duration::ZERO), &Silent).expect("free");
+        let (second, also) =
+            lock(folder.path(), &both, within(Duration::ZERO), &Silent).expect("free");
         assert_eq!((first.ordinal, second.ordinal), (0, 1));
-        let why = lock(folder.path(), &both, Duration::ZERO, &Silent).expect_err("both are busy");
+        let why =
+            lock(folder.path(), &both, within(Duration::ZERO), &Silent).expect_err("both are busy");
         let holder = format!("GPU 0 (NVIDIA H200): in use by process {}", std::process::id());
         assert_eq!((why.reasons.len(), &why.reasons[0]), (2, &holder));
         assert!(why.hints[0].contains("--wait-gpu"));
         let start = Instant::now();
         let wait = Duration::from_millis(120);
-        assert!(lock(folder.path(), &both, wait, &Silent).is_err() && start.elapsed() >= wait);
+        assert!(
+            lock(folder.path(), &both, within(wait), &Silent).is_err() && start.elapsed() >= wait
+        );
         let releaser = thread::spawn(move || {
             thread::sleep(Duration::from_millis(100));
             drop(also);
         });
         let wait = Duration::from_secs(60);
-        let (waited, _) = lock(folder.path(), &both, wait, &Silent).expect("the second gets free");
+        let (waited, _) =
+            lock(folder.path(), &both, within(wait), &Silent).expect("the second gets free");
         assert_eq!(waited.ordinal, 1);
         releaser.join().expect("no panic");
+        let also = GpuLock::try_acquire(folder.path(), &two.uuid).expect("given back");
+        cancelled.store(true, Ordering::Relaxed);
+        assert!(
+            lock(folder.path(), &both, within(wait), &Silent).is_err(),
+            "no one waits any more"
+        );
+        drop(also);
         drop(held);
     }
 }

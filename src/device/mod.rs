@@ -8,9 +8,12 @@
 mod choose;
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -259,15 +262,82 @@ pub fn open(
     size: Option<SectorSize>,
     progress: &dyn Progress,
 ) -> Result<OpenDevice, DeviceError> {
-    if settings.request == DeviceRequest::Cpu {
-        return Ok(OpenDevice::Cpu { reason: None });
-    }
-    match open_gpu(settings, progress) {
-        Ok(open) => Ok(OpenDevice::Gpu(open)),
-        Err(why) => {
-            let reason = fall_back(settings.request, size, why)?;
+    let opened = (settings.request != DeviceRequest::Cpu)
+        .then(|| open_gpu(settings, &AtomicBool::new(false), progress));
+    settle(settings.request, opened, size, progress)
+}
+
+/// The GPU that was opened, or the CPU where it may do it instead; `None` where no GPU was wanted.
+fn settle(
+    request: DeviceRequest,
+    opened: Option<Result<OpenGpu, NoGpu>>,
+    size: Option<SectorSize>,
+    progress: &dyn Progress,
+) -> Result<OpenDevice, DeviceError> {
+    match opened {
+        None => Ok(OpenDevice::Cpu { reason: None }),
+        Some(Ok(open)) => Ok(OpenDevice::Gpu(open)),
+        Some(Err(why)) => {
+            let reason = fall_back(request, size, why)?;
             progress.note(&format!("on the CPU, without a GPU: {reason}"));
             Ok(OpenDevice::Cpu { reason: Some(reason) })
+        }
+    }
+}
+
+/// A GPU that a thread opens, before it is known what for. Dropped, it gives up waiting for a card
+/// in use.
+pub struct Opening {
+    request: DeviceRequest,
+    cancelled: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<OpenGpu, NoGpu>>>,
+}
+
+impl Opening {
+    /// Starts the thread, unless no GPU is wanted.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn start(settings: DeviceSettings, progress: Arc<dyn Progress>) -> io::Result<Self> {
+        let request = settings.request;
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let thread = (request != DeviceRequest::Cpu).then(|| {
+            let cancelled = Arc::clone(&cancelled);
+            let builder = thread::Builder::new().name("open-gpu".to_owned());
+            builder.spawn(move || open_gpu(&settings, &cancelled, &*progress))
+        });
+        Ok(Self { request, cancelled, thread: thread.transpose()? })
+    }
+
+    /// Whether [`Opening::finish`] answers at once.
+    pub fn is_finished(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// As [`open`].
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn finish(
+        mut self,
+        size: Option<SectorSize>,
+        progress: &dyn Progress,
+    ) -> Result<OpenDevice, DeviceError> {
+        let opened = self
+            .thread
+            .take()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        settle(self.request, opened, size, progress)
+    }
+}
+
+impl Drop for Opening {
+    /// Waits for the thread: a process that ends while the driver starts up may hang.
+    fn drop(&mut self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // What it says, or that it panicked, no longer matters.
+            let _ = thread.join();
         }
     }
 }
@@ -316,13 +386,19 @@ pub fn list(settings: &DeviceSettings) -> Result<Vec<Listed>, NoGpu> {
     Ok(infos.into_iter().map(listed).collect())
 }
 
-fn open_gpu(settings: &DeviceSettings, progress: &dyn Progress) -> Result<OpenGpu, NoGpu> {
+/// `cancelled` ends the wait for a card in use.
+fn open_gpu(
+    settings: &DeviceSettings,
+    cancelled: &AtomicBool,
+    progress: &dyn Progress,
+) -> Result<OpenGpu, NoGpu> {
     if let Some(reason) = settings.forbidden {
         return Err(NoGpu::because(reason));
     }
     let infos = gpu::survey().map_err(|error| NoGpu::from_error(&error))?;
     let candidates = choose::candidates(&infos, settings.gpu.as_ref(), GpuInfo::free_bytes)?;
-    let (info, lock) = choose::lock(Path::new(LOCK_FOLDER), &candidates, settings.wait, progress)?;
+    let patience = choose::Patience { wait: settings.wait, cancelled };
+    let (info, lock) = choose::lock(Path::new(LOCK_FOLDER), &candidates, patience, progress)?;
     let opened = Gpu::open(info.ordinal).and_then(|gpu| match settings.field {
         FieldVariant::Wide => Ok(gpu),
         FieldVariant::Generated => gpu.with_field(FieldVariant::Generated),

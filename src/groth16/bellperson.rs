@@ -18,7 +18,7 @@ use crate::params::layout::{Counts, Query};
 use crate::progress::{Device, Phase, PhaseId, Progress};
 use crate::r1cs::{Matrices, Replay, Template};
 use crate::reference;
-use crate::sector::{RegisteredProof, SectorSize};
+use crate::sector::RegisteredProof;
 use crate::variant::{SynthVariant, Variants};
 use crate::with_tree;
 use crate::witness::Layout;
@@ -31,20 +31,16 @@ pub struct Bellperson {
 }
 
 impl Bellperson {
-    /// Maps `params`, the checked parameters of `size`.
+    /// Maps `params`, the checked parameters of `synthesizer`'s circuit; without one, partitions are
+    /// proved from the reference circuit.
     ///
     /// # Errors
     /// When the file cannot be mapped.
-    pub fn new(params: &Path, size: SectorSize, variants: Variants) -> Result<Self, ProveError> {
+    pub fn new(params: &Path, synthesizer: Option<Synthesizer>) -> Result<Self, ProveError> {
         // Points are decoded unchecked: the caller's checks stand for the file.
         let mapped = Parameters::<Bls12>::build_mapped_parameters(params.to_owned(), false);
         let params =
             mapped.map_err(|source| ProveError::Map { path: params.to_owned(), source })?;
-        let synthesizer = match variants.synth {
-            SynthVariant::Reference => None,
-            // bellperson evaluates C, which our own prover does not need.
-            _ => Some(Synthesizer::new(size, Matrices::Abc, variants)),
-        };
         Ok(Self { params, synthesizer })
     }
 

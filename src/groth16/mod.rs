@@ -22,6 +22,7 @@ pub mod verify;
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ::bellperson::SynthesisError;
 use blstrs::Scalar as Fr;
@@ -37,10 +38,10 @@ use crate::params::Parameters;
 use crate::progress::{Device, Progress};
 use crate::r1cs::NotABit;
 use crate::sector::RegisteredProof;
-use crate::variant::{ProverVariant, Variants};
+use crate::variant::{ProverVariant, SynthVariant, Variants};
 use crate::witness::WitnessError;
 use native::NativeError;
-use synthesis::Synthesized;
+use synthesis::{Circuit, Synthesized, Synthesizer};
 
 pub use proof::Proof;
 
@@ -110,7 +111,8 @@ impl Backend<'_> {
     }
 }
 
-/// The prover that `variants` name, for `proof` with the checked parameters of its size.
+/// The prover that `variants` name, for `proof` with the checked parameters and the circuit of its
+/// size.
 ///
 /// # Errors
 /// When the file cannot be mapped, or the GPU fails or has too little memory.
@@ -119,8 +121,9 @@ pub fn prover<'p>(
     backend: Backend<'p>,
     parameters: &'p Parameters,
     proof: RegisteredProof,
+    circuit: Arc<Circuit>,
 ) -> Result<Box<dyn Prover + 'p>, ProveError> {
-    let size = proof.size;
+    let synthesizer = Synthesizer::new(circuit, variants);
     Ok(match variants.prover {
         ProverVariant::Native => {
             let sums: Box<dyn native::Sums + 'p> = match backend {
@@ -133,10 +136,11 @@ pub fn prover<'p>(
                     Box::new(gpu::GpuSums::new(gpu, vram_bytes, job)?)
                 }
             };
-            Box::new(native::Native::new(parameters, size, variants, sums))
+            Box::new(native::Native::new(parameters, synthesizer, sums))
         }
         ProverVariant::Bellperson => {
-            Box::new(bellperson::Bellperson::new(parameters.path(), size, variants)?)
+            let ours = (variants.synth != SynthVariant::Reference).then_some(synthesizer);
+            Box::new(bellperson::Bellperson::new(parameters.path(), ours)?)
         }
     })
 }

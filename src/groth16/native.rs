@@ -29,9 +29,7 @@ use crate::msm::BasesError;
 use crate::params::Parameters;
 use crate::params::layout::Query;
 use crate::progress::Progress;
-use crate::r1cs::{Matrices, Template};
-use crate::sector::SectorSize;
-use crate::variant::Variants;
+use crate::r1cs::Template;
 
 /// One partition's assignment.
 #[derive(Clone, Copy)]
@@ -165,14 +163,13 @@ pub struct Native<'p> {
 }
 
 impl<'p> Native<'p> {
-    /// A prover with the parameters of `size`, whose sums `sums` computes.
+    /// A prover of `synthesizer`'s circuit, whose parameters these are and whose sums `sums` computes.
     pub fn new(
         parameters: &'p Parameters,
-        size: SectorSize,
-        variants: Variants,
+        synthesizer: Synthesizer,
         sums: Box<dyn Sums + 'p>,
     ) -> Self {
-        Self { parameters, synthesizer: Synthesizer::new(size, Matrices::Ab, variants), sums }
+        Self { parameters, synthesizer, sums }
     }
 
     /// Synthesizes the group beside the recording of the circuit, and sums.

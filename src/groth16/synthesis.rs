@@ -1,7 +1,7 @@
 //! Synthesis: from vanilla proofs to assignments and rows, by the chosen variant.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use blstrs::Scalar as Fr;
 use rayon::prelude::*;
@@ -16,16 +16,41 @@ use crate::progress::{Phase, Progress};
 use crate::r1cs::{Assignment, Evaluator, Matrices, Template, compact};
 use crate::reference;
 use crate::sector::SectorSize;
-use crate::variant::{LcVariant, SynthVariant, Variants};
+use crate::variant::{LcVariant, ProverVariant, SynthVariant, Variants};
 use crate::with_tree;
 use crate::witness::{self, Layout, Witness};
 
-/// Makes assignments for one sector size.
-pub struct Synthesizer {
+/// A circuit, recorded when it is first asked for: also before its prover can be made.
+pub struct Circuit {
     size: SectorSize,
     matrices: Matrices,
-    variants: Variants,
     template: OnceLock<Template>,
+}
+
+impl Circuit {
+    /// The circuit of `size`, with the matrices that the prover of `variants` needs.
+    pub fn new(size: SectorSize, variants: Variants) -> Arc<Self> {
+        let matrices = match variants.prover {
+            ProverVariant::Native => Matrices::Ab,
+            // bellperson evaluates C, which our own prover does not need.
+            ProverVariant::Bellperson => Matrices::Abc,
+        };
+        Arc::new(Self { size, matrices, template: OnceLock::new() })
+    }
+
+    /// The template; whoever asks first waits for its recording, as do those who ask meanwhile.
+    pub fn template(&self, progress: &dyn Progress) -> &Template {
+        self.template.get_or_init(|| {
+            let record = |_| Template::record(self.size, self.matrices);
+            progress.run(Phase::new("template"), 0, record)
+        })
+    }
+}
+
+/// Makes assignments of one circuit.
+pub struct Synthesizer {
+    circuit: Arc<Circuit>,
+    variants: Variants,
 }
 
 /// One partition's assignment and rows.
@@ -37,17 +62,14 @@ pub struct Synthesized {
 }
 
 impl Synthesizer {
-    /// For the circuit of `size`, whose template will have `matrices`.
-    pub const fn new(size: SectorSize, matrices: Matrices, variants: Variants) -> Self {
-        Self { size, matrices, variants, template: OnceLock::new() }
+    /// Assignments of `circuit`, which is that of `variants`.
+    pub const fn new(circuit: Arc<Circuit>, variants: Variants) -> Self {
+        Self { circuit, variants }
     }
 
-    /// The circuit, recorded when it is first asked for: compact assignments do without.
+    /// The circuit's template; compact assignments do without.
     pub fn template(&self, progress: &dyn Progress) -> &Template {
-        self.template.get_or_init(|| {
-            let record = |_| Template::record(self.size, self.matrices);
-            progress.run(Phase::new("template"), 0, record)
-        })
+        self.circuit.template(progress)
     }
 
     /// Synthesizes `partitions` of `sector`.

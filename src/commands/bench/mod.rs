@@ -23,7 +23,7 @@ use crate::c1::Sector;
 use crate::cli::{BenchCommand, Partitions, Repeat};
 use crate::device::{self, DeviceRequest, OpenDevice};
 use crate::groth16::quotient::quotient;
-use crate::groth16::synthesis::{compact_assignments, row_by_row};
+use crate::groth16::synthesis::{Circuit, compact_assignments, row_by_row};
 use crate::groth16::{self, Backend};
 use crate::memory::Budget;
 use crate::msm::plan::SumsPlan;
@@ -251,7 +251,8 @@ impl Bench<'_> {
                 }
                 _ => Backend::Cpu,
             };
-            let prover = groth16::prover(variants, backend, &opened.parameters, proof)?;
+            let circuit = Circuit::new(proof.size, variants);
+            let prover = groth16::prover(variants, backend, &opened.parameters, proof, circuit)?;
             groth16::prove::prove(sector, &*prover, &opened.verifier, &Silent)?;
             Ok(Work { items: proof.partitions() as u64, ms: None })
         })

@@ -1,0 +1,326 @@
+//! `prove batch`: many sectors in one process.
+//!
+//! Sectors of one size that follow each other share a prover, so that parameters stay open (on the
+//! card). One thread reads and checks the C1s and makes the next sectors' witnesses, `--jobs` of
+//! them ahead, while this one proves. A C1 that fails fails alone; a proof is written as soon as it
+//! verifies.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::early::{Early, Ready};
+use super::prove::{backend, deliver};
+use super::{Session, parameters_info, shown};
+use crate::c1::Sector;
+use crate::cli::BatchArgs;
+use crate::exit::{Code, SomeFailed, code_of, render};
+use crate::groth16::prove::Prepared;
+use crate::groth16::verify::Verifier;
+use crate::groth16::{self, Prover};
+use crate::output::Output;
+use crate::progress::timeline::milliseconds;
+use crate::report::Report;
+use crate::sector::{PROOF_BYTES, SectorSize};
+use crate::temporary;
+use crate::variant::Job;
+
+pub(super) fn run(session: &Session, args: &BatchArgs) -> Result<()> {
+    let folder = &args.out_dir;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+    let jobs = args.jobs as usize;
+    let mut batch = Batch { session, jobs, rows: Vec::new(), run: None };
+    let mut tasks = args.tasks().into_iter();
+    let mut next = batch.read_next(&mut tasks);
+    while let Some(first) = next {
+        next = batch.prove_size(first, &mut tasks);
+    }
+    batch.tell()
+}
+
+/// A C1 and where its proof goes.
+type Task = (PathBuf, PathBuf);
+
+/// A task whose C1 is read and checked.
+struct Read {
+    task: Task,
+    sector: Sector,
+}
+
+/// What the preparing thread hands over.
+enum Handed {
+    /// Ready to be proved since then.
+    Ready { read: Box<Read>, prepared: Prepared, since: Instant },
+    /// Cannot be proved.
+    Failed { task: Task, error: anyhow::Error },
+}
+
+/// One sector of the batch, for table and JSON.
+#[derive(Serialize)]
+struct Row {
+    c1: PathBuf,
+    out: PathBuf,
+    registered_proof: Option<String>,
+    /// Between the end of its preparation and the start of its proving.
+    queue_ms: f64,
+    prove_ms: f64,
+    /// Since the start of the run.
+    cumulative_ms: f64,
+    exit_code: u8,
+    error: Option<String>,
+    proof_sha256: Option<String>,
+}
+
+/// The report of a batch: that of the run, and a row a sector.
+#[derive(Serialize)]
+struct BatchReport {
+    #[serde(flatten)]
+    run: Report,
+    proofs: Vec<Row>,
+    failed: usize,
+    /// Whole run by proofs made; null without any.
+    seconds_per_proof: Option<f64>,
+}
+
+struct Batch<'s> {
+    session: &'s Session,
+    jobs: usize,
+    rows: Vec<Row>,
+    /// What the last prover ran with.
+    run: Option<Report>,
+}
+
+impl Batch<'_> {
+    /// The next C1 that can be read; those before it that cannot get their rows.
+    fn read_next(&mut self, tasks: &mut impl Iterator<Item = Task>) -> Option<Read> {
+        loop {
+            match read(self.session, tasks.next()?) {
+                Ok(read) => return Some(read),
+                Err((task, error)) => self.fail(task, &error),
+            }
+        }
+    }
+
+    /// Proves `first` and the tasks after it, as long as they are of its size; the first that is
+    /// not is handed back.
+    fn prove_size(
+        &mut self,
+        first: Read,
+        tasks: &mut (impl Iterator<Item = Task> + Send),
+    ) -> Option<Read> {
+        let (session, proof) = (self.session, first.sector.registered_proof);
+        // Without device, parameters or memory no sector of this size is proved, others may be.
+        match Early::start(session).and_then(|early| early.finish(proof)) {
+            Ok(ready) => self.prove_with(ready, first, tasks),
+            Err(error) => {
+                self.fail(first.task, &error);
+                self.read_next(tasks)
+            }
+        }
+    }
+
+    fn prove_with(
+        &mut self,
+        ready: Ready,
+        first: Read,
+        tasks: &mut (impl Iterator<Item = Task> + Send),
+    ) -> Option<Read> {
+        let (session, proof) = (self.session, first.sector.registered_proof);
+        let Ready { device, variants, parameters, circuit } = ready;
+        let backend = backend(&device, session.settings.device.vram_bytes);
+        let prover = groth16::prover(variants, backend, &parameters.parameters, proof, circuit);
+        let prover = match prover {
+            Ok(prover) => prover,
+            Err(error) => {
+                self.fail(first.task, &error.into());
+                return self.read_next(tasks);
+            }
+        };
+        let (sender, receiver) = sync_channel(self.jobs - 1);
+        let next = thread::scope(|scope| {
+            let prover = &*prover;
+            let preparing = scope.spawn(move || prepare(session, prover, first, tasks, &sender));
+            for handed in receiver {
+                match handed {
+                    Handed::Ready { read, prepared, since } => {
+                        self.prove(prover, &parameters.verifier, *read, prepared, since);
+                    }
+                    Handed::Failed { task, error } => self.fail(task, &error),
+                }
+            }
+            preparing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let mut run = session.report("batch").with_proof(proof);
+        run.device = device.info();
+        run.peak_vram_bytes = device.peak_vram_bytes();
+        run.variants = variants.names(Job::Prove, device.kind()).into_iter().collect();
+        run.parameters = Some(parameters_info(
+            parameters.parameters.path(),
+            parameters.parameters.security(),
+            parameters.warm_fraction,
+        ));
+        self.run = Some(run);
+        next
+    }
+
+    /// Proves, verifies and writes one sector.
+    fn prove(
+        &mut self,
+        prover: &dyn Prover,
+        verifier: &Verifier,
+        read: Read,
+        prepared: Prepared,
+        since: Instant,
+    ) {
+        let Read { task, sector } = read;
+        let (session, started) = (self.session, Instant::now());
+        let progress = session.progress();
+        temporary::expect_another();
+        let proved = || -> Result<String> {
+            let output = Output::prepare(&task.1, PROOF_BYTES)?;
+            let proofs =
+                groth16::prove::prove_prepared(&sector, prepared, prover, verifier, progress)?;
+            let bytes = groth16::proof::encode(sector.registered_proof, &proofs);
+            deliver(session, &output, &bytes)?;
+            Ok(hex::encode(Sha256::digest(&bytes)))
+        };
+        match proved() {
+            Ok(sha256) => self.push(Row {
+                c1: task.0,
+                out: task.1,
+                registered_proof: Some(sector.registered_proof.to_string()),
+                queue_ms: milliseconds(started.duration_since(since)),
+                prove_ms: milliseconds(started.elapsed()),
+                cumulative_ms: milliseconds(session.started.elapsed()),
+                exit_code: Code::Done as u8,
+                error: None,
+                proof_sha256: Some(sha256),
+            }),
+            Err(error) => self.fail(task, &error),
+        }
+    }
+
+    /// The row of a task that failed.
+    fn fail(&mut self, task: Task, error: &anyhow::Error) {
+        let text = render(error);
+        self.session.console.print(&text);
+        self.push(Row {
+            c1: task.0,
+            out: task.1,
+            registered_proof: None,
+            queue_ms: 0.0,
+            prove_ms: 0.0,
+            cumulative_ms: milliseconds(self.session.started.elapsed()),
+            exit_code: code_of(error) as u8,
+            error: Some(text),
+            proof_sha256: None,
+        });
+    }
+
+    fn push(&mut self, row: Row) {
+        self.session.progress().note(&row.to_string());
+        self.rows.push(row);
+    }
+
+    /// The report; an error when a proof is missing.
+    fn tell(self) -> Result<()> {
+        let failed = self.rows.iter().filter(|row| row.error.is_some()).count();
+        let total = self.rows.len();
+        let now = self.session.report("batch");
+        let run = match self.run {
+            Some(last) => Report {
+                sector_size: last.sector_size,
+                registered_proof: last.registered_proof,
+                partitions: last.partitions,
+                device: last.device,
+                variants: last.variants,
+                parameters: last.parameters,
+                peak_vram_bytes: last.peak_vram_bytes,
+                ..now
+            },
+            None => now,
+        };
+        let made = total - failed;
+        let seconds_per_proof = (made > 0).then(|| run.total_ms / 1000.0 / made as f64);
+        let report = BatchReport { run, proofs: self.rows, failed, seconds_per_proof };
+        self.session.tell_as(&report.to_string(), &report)?;
+        if failed == 0 { Ok(()) } else { Err(SomeFailed { failed, total }.into()) }
+    }
+}
+
+/// Reads and prepares tasks until one is of another size; that one is returned.
+fn prepare(
+    session: &Session,
+    prover: &dyn Prover,
+    first: Read,
+    tasks: &mut impl Iterator<Item = Task>,
+    ready: &SyncSender<Handed>,
+) -> Option<Read> {
+    let size: SectorSize = first.sector.registered_proof.size;
+    let mut next = Some(Ok(first));
+    while let Some(result) = next {
+        let handed = match result {
+            Ok(read) if read.sector.registered_proof.size != size => return Some(read),
+            Ok(read) => match groth16::prove::prepare(&read.sector, prover, session.progress()) {
+                Ok(prepared) => {
+                    Handed::Ready { read: Box::new(read), prepared, since: Instant::now() }
+                }
+                Err(error) => Handed::Failed { task: read.task, error: error.into() },
+            },
+            Err((task, error)) => Handed::Failed { task, error },
+        };
+        // The receiver goes only when the run ends.
+        ready.send(handed).ok()?;
+        next = tasks.next().map(|task| read(session, task));
+    }
+    None
+}
+
+/// Reads and checks a task's C1.
+fn read(session: &Session, task: Task) -> Result<Read, (Task, anyhow::Error)> {
+    match session.read_c1(&task.0) {
+        Ok(read) => Ok(Read { task, sector: read.sector }),
+        Err(error) => Err((task, error)),
+    }
+}
+
+impl fmt::Display for Row {
+    /// `in.json -> out.proof: queue 0.01 s, prove 9.12 s, cumulative 21.40 s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}: ", shown(&self.c1), self.out.display())?;
+        let seconds = |ms: f64| ms / 1000.0;
+        match &self.error {
+            None => write!(
+                f,
+                "queue {:.2} s, prove {:.2} s, cumulative {:.2} s",
+                seconds(self.queue_ms),
+                seconds(self.prove_ms),
+                seconds(self.cumulative_ms)
+            ),
+            Some(_) => write!(
+                f,
+                "failed with code {}, cumulative {:.2} s",
+                self.exit_code,
+                seconds(self.cumulative_ms)
+            ),
+        }
+    }
+}
+
+impl fmt::Display for BatchReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.run)?;
+        for row in &self.proofs {
+            write!(f, "\n{row}")?;
+        }
+        write!(f, "\nproofs       {} of {}", self.proofs.len() - self.failed, self.proofs.len())?;
+        self.seconds_per_proof.map_or(Ok(()), |seconds| write!(f, ", {seconds:.2} s each"))
+    }
+}

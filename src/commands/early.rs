@@ -1,0 +1,103 @@
+//! What a proof needs besides its sector, begun while the C1 is read: the device, and for the size
+//! that the C1 seems to have the parameters and the circuit.
+//!
+//! Errors wait until the C1 is known to be good. Threads are left behind when it is not: the
+//! process is about to end.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, Result};
+
+use super::Session;
+use super::prove::{Opened, open_parameters};
+use crate::device::{OpenDevice, Opening};
+use crate::groth16::synthesis::Circuit;
+use crate::memory::Budget;
+use crate::progress::Progress;
+use crate::sector::{RegisteredProof, SectorSize};
+use crate::settings::SettingsError;
+use crate::variant::{Job, ProverVariant, Variants};
+use crate::{groth16, params};
+
+/// A started device and, once [`Early::expect`] was told a size, parameters and a circuit.
+pub(super) struct Early<'s> {
+    session: &'s Session,
+    device: Opening,
+    expected: Option<Expected>,
+}
+
+struct Expected {
+    size: SectorSize,
+    circuit: Arc<Circuit>,
+    parameters: JoinHandle<Result<Opened>>,
+}
+
+/// Everything that a prover is made of.
+pub(super) struct Ready {
+    pub(super) device: OpenDevice,
+    pub(super) variants: Variants,
+    pub(super) parameters: Opened,
+    pub(super) circuit: Arc<Circuit>,
+}
+
+impl<'s> Early<'s> {
+    /// Begins to open the device that the settings ask for.
+    pub(super) fn start(session: &'s Session) -> Result<Self> {
+        let progress: Arc<dyn Progress> = session.console.clone();
+        let device = Opening::start(session.settings.device.clone(), progress)
+            .context("start a thread for the device")?;
+        Ok(Self { session, device, expected: None })
+    }
+
+    /// Begins what depends on the sector's size, which is likely `size`.
+    pub(super) fn expect(&mut self, size: SectorSize) -> Result<()> {
+        let settings = &self.session.settings;
+        let circuit = Circuit::new(size, settings.variants);
+        let progress = &self.session.console;
+        if settings.variants.prover == ProverVariant::Native {
+            let (circuit, progress) = (Arc::clone(&circuit), Arc::clone(progress));
+            spawn("circuit", move || {
+                circuit.template(&*progress);
+            })?;
+        }
+        let (folder, progress) = (settings.params.clone(), Arc::clone(progress));
+        let parameters = spawn("parameters", move || open_parameters(&folder, size, &*progress))?;
+        self.expected = Some(Expected { size, circuit, parameters });
+        Ok(())
+    }
+
+    /// What was begun, for a sector of this proof; anew where another size was expected.
+    ///
+    /// # Errors
+    /// When the device, the memory or the parameters cannot be had.
+    pub(super) fn finish(mut self, proof: RegisteredProof) -> Result<Ready> {
+        let (settings, size) = (&self.session.settings, proof.size);
+        if self.expected.as_ref().is_none_or(|expected| expected.size != size) {
+            self.expect(size)?;
+        }
+        let Expected { circuit, parameters, .. } = self.expected.expect("just made sure of");
+        let parameters = parameters.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        // One need not wait for a card to hear that there are no parameters.
+        let parameters = if self.device.is_finished() { parameters } else { Ok(parameters?) };
+        let device = self.device.finish(Some(size), self.session.progress())?;
+        // Usage that only the machine's devices could decide.
+        let variants = Variants::resolve(Job::Prove, Some(device.kind()), &settings.variant_flags)
+            .map_err(|message| SettingsError::Variant { message })?;
+        let needed_bytes = groth16::memory_bytes(variants, device.kind(), proof);
+        Budget::detect(settings.ram_bytes).check(needed_bytes)?;
+        let parameters = parameters?;
+        if settings.verify_params_digest {
+            params::check::require_production(&parameters.parameters, self.session.progress())?;
+        }
+        Ok(Ready { device, variants, parameters, circuit })
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>> {
+    let builder = thread::Builder::new().name(name.to_owned());
+    builder.spawn(work).with_context(|| format!("start a thread for the {name}"))
+}
