@@ -14,16 +14,18 @@ use ec_gpu::{GpuField, GpuName};
 use ec_gpu_gen::SourceBuilder;
 
 /// The one translation unit of the device code, in order.
-const DEVICE_FILES: [&str; 11] = [
+const DEVICE_FILES: [&str; 13] = [
     "prelude.cuh",
     "tuning.cuh",
     "field.cuh",
+    "inverse.cuh",
     "curve.cuh",
     "field_check.cu",
     "points.cu",
     "ntt.cu",
     "msm_digits.cu",
     "msm_sort.cu",
+    "msm_pairs.cu",
     "msm_accumulate.cu",
     "msm_reduce.cu",
 ];
@@ -187,7 +189,7 @@ fn compile_fatbin(nvcc: &Path, source: &str, fatbin: &Path) {
 fn build_host_functions(out_dir: &Path, constants: &str) {
     let archive = out_dir.join("libprove_device_on_host.a");
     println!("cargo::rustc-link-arg-tests={}", archive.display());
-    let key = ["prelude.cuh", "field.cuh", "curve.cuh", "host.cpp"]
+    let key = ["prelude.cuh", "field.cuh", "inverse.cuh", "curve.cuh", "host.cpp"]
         .iter()
         .fold(constants.to_owned(), |key, name| key + &device_file(name));
     let key_path = archive.with_extension("key");

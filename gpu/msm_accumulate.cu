@@ -7,12 +7,14 @@
 
 static const uint32_t NO_BUCKET = 0xffffffffu;
 
-// The last b with starts[b] <= position, for starts[0] <= position < starts[count].
-DEVICE uint32_t find_bucket(const uint32_t* starts, uint32_t count, uint32_t position) {
+// The last b with starts[b] >> level <= position, for starts[0] >> level <= position < starts[count]
+// >> level.
+DEVICE uint32_t find_bucket(const uint32_t* starts, uint32_t count, uint32_t level,
+                            uint32_t position) {
     uint32_t low = 0, high = count;
     while (high - low > 1) {
         uint32_t middle = (low + high) / 2;
-        if (starts[middle] <= position) {
+        if (starts[middle] >> level <= position) {
             low = middle;
         } else {
             high = middle;
@@ -28,13 +30,15 @@ template <class F> struct Accumulation {
     // [y][threads].
     Xyzz<F>* carries;
     uint32_t* carry_buckets;
-    // [n], signs apart.
+    // [n], signs apart; without `sorted` [y][point_stride], in bucket order.
     const Affine<F>* points;
-    // [y][n], entries in bucket order.
+    // [y][n], entries in bucket order, or null.
     const uint32_t* sorted;
     // [y][bucket_stride + 1].
     const uint32_t* starts;
-    uint32_t n, bucket_stride, threads, chunk;
+    uint32_t n, bucket_stride, threads, chunk, point_stride;
+    // A bucket's entries are [start >> level, end >> level).
+    uint32_t level;
     MsmWindows windows;
     uint32_t first_window;
 };
@@ -73,40 +77,58 @@ template <class F> struct PointQueue {
     }
 };
 
+// Where a thread's points are, and their signs.
+template <class F> struct EntrySource {
+    const Affine<F>* points;
+    const uint32_t* sorted;
+
+    DEVICE_METHOD uint32_t entry(uint32_t position) const {
+        return sorted ? sorted[position] : position;
+    }
+};
+
 template <class F>
 DEVICE void accumulate_chunk(const Accumulation<F>& task, PointQueue<F>& queue) {
     uint32_t thread = blockIdx.x * ACCUMULATE_THREADS + threadIdx.x;
     if (thread >= task.threads) return;
     size_t window = blockIdx.y;
     const uint32_t* starts = task.starts + window * (task.bucket_stride + 1);
-    const uint32_t* sorted = task.sorted + window * task.n;
+    EntrySource<F> source = {task.points, task.sorted};
+    if (task.sorted) {
+        source.sorted += window * task.n;
+    } else {
+        source.points += window * task.point_stride;
+    }
+    uint32_t level = task.level;
     uint32_t bucket_count =
         1u << (window_width(task.windows, task.first_window + blockIdx.y) - 1);
-    uint32_t total = starts[bucket_count];
+    uint32_t total = starts[bucket_count] >> level;
     uint64_t first = static_cast<uint64_t>(thread) * task.chunk;
     uint32_t bucket = NO_BUCKET;
     Xyzz<F> acc = xyzz_identity<F>();
     if (first < total) {
         uint32_t position = static_cast<uint32_t>(first);
         uint32_t end = total - position < task.chunk ? total : position + task.chunk;
-        bucket = find_bucket(starts, bucket_count, position);
-        uint32_t bucket_end = starts[bucket + 1];
-        uint32_t entry = sorted[position];
-        queue.request(position & 1, task.points + (entry & ~DIGIT_SIGN));
+        bucket = find_bucket(starts, bucket_count, level, position);
+        uint32_t bucket_end = starts[bucket + 1] >> level;
+        uint32_t entry = source.entry(position);
+        queue.request(position & 1, source.points + (entry & ~DIGIT_SIGN));
         NO_UNROLL
         while (position < end) {
             Affine<F> point = queue.receive(position & 1);
             negate_if(point, (entry & DIGIT_SIGN) != 0);
             position++;
             if (position < end) {
-                entry = sorted[position];
-                queue.request(position & 1, task.points + (entry & ~DIGIT_SIGN));
+                entry = source.entry(position);
+                queue.request(position & 1, source.points + (entry & ~DIGIT_SIGN));
             }
             add_affine(acc, point);
             if (position == bucket_end) {
                 task.buckets[window * task.bucket_stride + bucket] = acc;
                 acc = xyzz_identity<F>();
-                while (position < end && bucket_end == position) bucket_end = starts[++bucket + 1];
+                while (position < end && bucket_end == position) {
+                    bucket_end = starts[++bucket + 1] >> level;
+                }
             }
         }
     }
@@ -116,7 +138,7 @@ DEVICE void accumulate_chunk(const Accumulation<F>& task, PointQueue<F>& queue) 
 
 // **Computes** the sums of the buckets that end in each chunk, and the chunks' carries.
 // **Shapes** as in `Accumulation`; a thread's carry belongs to one bucket, or is none.
-// **Launch** grid (threads / ACCUMULATE_THREADS rounded up, windows), threads * chunk >= n.
+// **Launch** grid (threads / ACCUMULATE_THREADS rounded up, windows), threads * chunk >= n >> level.
 // **Cost** one mixed addition an entry: for G1 2,652 wide multiply-adds and 108 pairs of halves, 140
 // bytes read with the sectors; 2.77 G additions/s on an H200 at 2^27.
 extern "C" __global__ void __launch_bounds__(ACCUMULATE_THREADS, ACCUMULATE_MIN_BLOCKS)

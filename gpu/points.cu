@@ -99,19 +99,6 @@ extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
 
 // ---- multiples ----
 
-// 1 / a by Fermat, a not zero: 381 squarings, 200 or so products.
-DEVICE_CALL Fp inverse(const Fp& a) {
-    const uint32_t modulus[12] = {FP_MODULUS};
-    Fp result = one(&a);
-    NO_UNROLL
-    for (int bit = 380; bit >= 0; bit--) {
-        result = sqr(result);
-        uint32_t limb = modulus[bit >> 5] - (bit < 32 ? 2 : 0);
-        if (limb >> (bit & 31) & 1) result = mul(result, a);
-    }
-    return result;
-}
-
 // k * base for k < 2^64.
 DEVICE Xyzz<Fp> multiple(const Affine<Fp>& base, uint64_t k) {
     Xyzz<Fp> acc = xyzz_identity<Fp>();

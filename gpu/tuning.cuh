@@ -23,4 +23,8 @@ static const int SORT_STAGE = 40960;
 static const int ACCUMULATE_THREADS = 128;
 static const int ACCUMULATE_MIN_BLOCKS = 2;
 
+// MSM pair rounds.
+static const int PAIR_THREADS = 128;
+static const int PAIR_MIN_BLOCKS = 4;
+
 static const int ELEMENT_THREADS = 256;

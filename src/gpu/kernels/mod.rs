@@ -4,10 +4,13 @@
 
 mod msm;
 mod ntt;
+mod pairs;
 
 pub(super) use self::msm::*;
 pub use self::ntt::Store;
 pub(super) use self::ntt::*;
+pub use self::pairs::PairKernels;
+pub(super) use self::pairs::*;
 use super::device::{KernelArgument, Launch};
 use super::{Curve, DeviceData, DeviceSlice, Gpu, GpuError};
 
@@ -68,6 +71,10 @@ kernels! {
     MsmScanBins = "msm_scan_bins",
     MsmPartition = "msm_partition",
     MsmSortBins = "msm_sort_bins",
+    MsmFlagStarts = "msm_flag_starts",
+    MsmPairEntriesG1 = "msm_pair_entries_g1",
+    MsmPairPointsG1 = "msm_pair_points_g1",
+    MsmAddRestsG1 = "msm_add_rests_g1",
     MsmAccumulateG1 = "msm_accumulate_g1",
     MsmAccumulateG2 = "msm_accumulate_g2",
     MsmFoldCarriesG1 = "msm_fold_carries_g1",

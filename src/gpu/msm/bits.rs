@@ -66,7 +66,7 @@ impl<'g, C: Curve> BitSums<'g, C> {
         // There are no more buckets than bins, so the first pass has put the entries in order.
         let arrays = self.partition.arrays();
         self.sums.accumulate(bases, (arrays.entries, arrays.bin_starts), batch)?;
-        self.sums.fold_carries()?;
+        self.sums.fold_carries(bases.len())?;
         kernels::canonical_sums::<C>(self.gpu, self.sums.buckets())?;
         Ok(pattern_sums::<C>(&self.sums.buckets().to_host()?, self.partitions))
     }

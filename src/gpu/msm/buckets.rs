@@ -1,5 +1,6 @@
 //! The steps that all sums share: entries sorted by bucket, and the buckets' sums.
 
+use super::tree::PairTree;
 use crate::gpu::kernels::{
     self, AccumulateArrays, Batch, Carries, PartitionArrays, SORT_BINS, Windows,
 };
@@ -19,7 +20,6 @@ fn carry_group(carries: usize) -> usize {
 /// The memory of the first sort pass, for `batch` windows at once: 6 bytes an entry.
 pub(super) struct Partition<'g> {
     gpu: &'g Gpu,
-    n: usize,
     bin_counts: DeviceBuffer<'g, u32>,
     bin_starts: DeviceBuffer<'g, u32>,
     cursors: DeviceBuffer<'g, u32>,
@@ -31,7 +31,6 @@ impl<'g> Partition<'g> {
     pub(super) fn new(gpu: &'g Gpu, n: usize, batch: usize) -> Result<Self, GpuError> {
         Ok(Self {
             gpu,
-            n,
             bin_counts: DeviceBuffer::new(gpu, batch * SORT_BINS)?,
             bin_starts: DeviceBuffer::new(gpu, batch * (SORT_BINS + 1))?,
             cursors: DeviceBuffer::new(gpu, batch * SORT_BINS)?,
@@ -40,9 +39,15 @@ impl<'g> Partition<'g> {
         })
     }
 
-    /// Enqueues the partition of the batch's entries by bin.
+    /// Device memory of [`Partition::new`].
+    pub(super) fn bytes(n: usize, batch: usize) -> u64 {
+        (batch * (6 * n + 4 * (3 * SORT_BINS + 1))) as u64
+    }
+
+    /// Enqueues the partition of the batch's entries by bin; `digits` has a row a window.
     pub(super) fn run(&self, digits: DeviceSlice<'_, u32>, batch: Batch) -> Result<(), GpuError> {
-        kernels::partition_batch(self.gpu, digits, &self.arrays(), self.n, batch)
+        let n = digits.len() / batch.windows.count as usize;
+        kernels::partition_batch(self.gpu, digits, &self.arrays(), n, batch)
     }
 
     pub(super) fn arrays(&self) -> PartitionArrays<'_> {
@@ -62,14 +67,23 @@ pub(super) struct BucketSums<'g, C: Curve> {
     n: usize,
     windows: Windows,
     chunk: usize,
+    tree: Option<PairTree<'g, C>>,
     buckets: DeviceBuffer<'g, Xyzz<C::Field>>,
     /// Two of each: the rounds alternate.
     carries: [DeviceBuffer<'g, Xyzz<C::Field>>; 2],
     carry_buckets: [DeviceBuffer<'g, u32>; 2],
 }
 
+/// Entries a thread adds, and the carries of a window of `n` entries and of the round after.
+fn chunk_and_carries(n: usize, batch: usize, windows: Windows) -> (usize, [usize; 2]) {
+    let chunk = (n * batch / THREADS_WANTED).clamp(CHUNK_MIN, CHUNK_MAX);
+    let carries = n.div_ceil(chunk);
+    let group = carry_group(windows.count as usize * carries);
+    (chunk, [carries, carries.div_ceil(group)])
+}
+
 impl<'g, C: Curve> BucketSums<'g, C> {
-    /// For `n` points, `batch` windows at a time.
+    /// For up to `n` points, `batch` windows at a time.
     pub(super) fn new(
         gpu: &'g Gpu,
         n: usize,
@@ -77,24 +91,29 @@ impl<'g, C: Curve> BucketSums<'g, C> {
         batch: usize,
     ) -> Result<Self, GpuError> {
         let all = windows.count as usize;
-        let chunk = (n * batch / THREADS_WANTED).clamp(CHUNK_MIN, CHUNK_MAX);
-        let carries = n.div_ceil(chunk);
-        let next_carries = carries.div_ceil(carry_group(all * carries));
+        let tree = PairTree::new(gpu, n, windows, batch)?;
+        let level = tree.as_ref().map_or(0, PairTree::level);
+        let (chunk, carries) = chunk_and_carries(n >> level, batch, windows);
+        let [first, next] = carries.map(|count| all * count);
         Ok(Self {
             gpu,
             n,
             windows,
             chunk,
+            tree,
             buckets: DeviceBuffer::new(gpu, all * windows.bucket_stride())?,
-            carries: [
-                DeviceBuffer::new(gpu, all * carries)?,
-                DeviceBuffer::new(gpu, all * next_carries)?,
-            ],
-            carry_buckets: [
-                DeviceBuffer::new(gpu, all * carries)?,
-                DeviceBuffer::new(gpu, all * next_carries)?,
-            ],
+            carries: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
+            carry_buckets: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
         })
+    }
+
+    /// Device memory of [`BucketSums::new`].
+    pub(super) fn bytes(n: usize, windows: Windows, batch: usize) -> u64 {
+        let level = PairTree::<C>::level_of(n, windows);
+        let (_, carries) = chunk_and_carries(n >> level, batch, windows);
+        let sum = size_of::<Xyzz<C::Field>>();
+        let window = windows.bucket_stride() * sum + (carries[0] + carries[1]) * (sum + 4);
+        (windows.count as usize * window) as u64 + PairTree::<C>::bytes(n, windows, batch)
     }
 
     /// Enqueues empty buckets.
@@ -102,31 +121,50 @@ impl<'g, C: Curve> BucketSums<'g, C> {
         self.buckets.fill_zero()
     }
 
+    fn level(&self) -> usize {
+        self.tree.as_ref().map_or(0, PairTree::level)
+    }
+
+    /// Carries of a window of `n` entries.
+    fn carries(&self, n: usize) -> usize {
+        (n >> self.level()).div_ceil(self.chunk)
+    }
+
     /// Enqueues the batch's bucket sums, carries apart.
     pub(super) fn accumulate(
         &self,
         points: DeviceSlice<'_, C::Affine>,
-        (sorted, starts): (DeviceSlice<'_, u32>, DeviceSlice<'_, u32>),
+        entries: (DeviceSlice<'_, u32>, DeviceSlice<'_, u32>),
         batch: Batch,
     ) -> Result<(), GpuError> {
-        assert_eq!(points.len(), self.n, "points as many as prepared for");
+        let n = points.len();
+        assert!(n <= self.n, "at most {} points, got {n}", self.n);
         let first = batch.first as usize;
         let rows = |len: usize| first * len..(first + batch.count as usize) * len;
-        let carries = self.n.div_ceil(self.chunk);
+        let carries = self.carries(n);
+        let buckets = self.buckets.as_slice().slice(rows(self.windows.bucket_stride()));
+        let (summands, sorted) = match &self.tree {
+            Some(tree) => (tree.run(points, entries, batch)?, None),
+            None => (points, Some(entries.0)),
+        };
         let arrays = AccumulateArrays::<C> {
-            buckets: self.buckets.as_slice().slice(rows(self.windows.bucket_stride())),
+            buckets,
             carries: self.carries[0].as_slice().slice(rows(carries)),
             carry_buckets: self.carry_buckets[0].as_slice().slice(rows(carries)),
-            points,
+            points: summands,
             sorted,
-            starts,
+            starts: entries.1,
         };
-        kernels::accumulate_batch(self.gpu, &arrays, batch, self.chunk)
+        kernels::accumulate_batch(self.gpu, &arrays, batch, (n, self.level()), self.chunk)?;
+        match &self.tree {
+            Some(tree) => tree.add_rests(buckets, points, entries, batch),
+            None => Ok(()),
+        }
     }
 
-    /// Enqueues the carries of all windows; then the buckets are complete.
-    pub(super) fn fold_carries(&self) -> Result<(), GpuError> {
-        let mut count = self.n.div_ceil(self.chunk);
+    /// Enqueues the carries of all windows of `n` entries; then the buckets are complete.
+    pub(super) fn fold_carries(&self, n: usize) -> Result<(), GpuError> {
+        let mut count = self.carries(n);
         let mut source = 0;
         while count > 0 {
             let sets = [0, 1].map(|i| Carries::<C> {

@@ -2,6 +2,7 @@
 
 mod bits;
 mod buckets;
+mod tree;
 
 use blstrs::Scalar;
 use group::Group;
@@ -11,8 +12,9 @@ use self::buckets::{BucketSums, Partition};
 use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
 use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
 
-/// Entries that one batch of windows sorts at once; bounds the sort's memory at 10 bytes each.
-const BATCH_ENTRIES: usize = 1 << 27;
+/// Entries that one batch of windows handles at once where there are more than points: enough to
+/// fill a large GPU, for 10 bytes each in the sort and about as many as a point in the pair rounds.
+const BATCH_ENTRIES: usize = 1 << 25;
 /// log2 of the buckets that a thread of the first reduction round adds, at most, and of later
 /// rounds, which are as long as their longest thread.
 const FIRST_GROUP_LOG_MAX: u32 = 6;
@@ -32,7 +34,7 @@ pub enum ScalarOrder {
     BitReversed,
 }
 
-/// An MSM of a fixed number of points, with its memory.
+/// MSMs of up to a number of points, with their memory.
 pub struct Msm<'g, C: Curve> {
     gpu: &'g Gpu,
     n: usize,
@@ -77,8 +79,39 @@ fn choose_windows(n: usize) -> Windows {
     candidates.min_by(|x, y| cost(x).total_cmp(&cost(y))).expect("there are candidates")
 }
 
+/// Elements of the arrays of an MSM over up to `n` points.
+struct Sizes {
+    windows: Windows,
+    batch: usize,
+    digits: usize,
+    sorted: usize,
+    starts: usize,
+    /// Sums after the first and the second reduction round.
+    reduced: [usize; 2],
+}
+
+impl Sizes {
+    fn new(n: usize) -> Self {
+        assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
+        let windows = choose_windows(n);
+        let all = windows.count as usize;
+        let batch = (BATCH_ENTRIES / n.max(1)).clamp(1, all);
+        let stride = windows.bucket_stride();
+        let first_log = first_group_log(windows);
+        let reduced = [first_log, first_log + NEXT_GROUP_LOG];
+        Self {
+            windows,
+            batch,
+            digits: all * n,
+            sorted: batch * n,
+            starts: batch * (stride + 1),
+            reduced: reduced.map(|log| all * stride.div_ceil(1 << log)),
+        }
+    }
+}
+
 impl<'g, C: Curve> Msm<'g, C> {
-    /// Prepares sums of exactly `n` products; the empty sum is the identity.
+    /// Prepares sums of up to `n` products; the empty sum is the identity.
     ///
     /// # Errors
     /// When device memory is short.
@@ -86,34 +119,42 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// # Panics
     /// When `n` is not below 2^31.
     pub fn new(gpu: &'g Gpu, n: usize) -> Result<Self, GpuError> {
-        assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
-        let windows = choose_windows(n);
-        let all = windows.count as usize;
-        let batch = (BATCH_ENTRIES / n.max(1)).clamp(1, all);
-        let stride = windows.bucket_stride();
-        let first = all * stride.div_ceil(1 << first_group_log(windows));
-        let next = all * stride.div_ceil(1 << (first_group_log(windows) + NEXT_GROUP_LOG));
+        let sizes = Sizes::new(n);
+        let [first, next] = sizes.reduced;
         Ok(Self {
             gpu,
             n,
-            windows,
-            batch: batch as u32,
-            digits: DeviceBuffer::new(gpu, all * n)?,
-            partition: Partition::new(gpu, n, batch)?,
-            sorted: DeviceBuffer::new(gpu, batch * n)?,
-            starts: DeviceBuffer::new(gpu, batch * (stride + 1))?,
-            sums: BucketSums::new(gpu, n, windows, batch)?,
+            windows: sizes.windows,
+            batch: sizes.batch as u32,
+            digits: DeviceBuffer::new(gpu, sizes.digits)?,
+            partition: Partition::new(gpu, n, sizes.batch)?,
+            sorted: DeviceBuffer::new(gpu, sizes.sorted)?,
+            starts: DeviceBuffer::new(gpu, sizes.starts)?,
+            sums: BucketSums::new(gpu, n, sizes.windows, sizes.batch)?,
             weighted: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
             plain: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
         })
     }
 
-    /// The number of points.
+    /// Bytes of device memory that [`Msm::new`] takes, the driver's rounding apart.
+    ///
+    /// # Panics
+    /// When `n` is not below 2^31.
+    pub fn bytes(n: usize) -> u64 {
+        let sizes = Sizes::new(n);
+        let words = sizes.digits + sizes.sorted + sizes.starts;
+        let reduced = 2 * (sizes.reduced[0] + sizes.reduced[1]) * size_of::<Xyzz<C::Field>>();
+        (4 * words + reduced) as u64
+            + Partition::bytes(n, sizes.batch)
+            + BucketSums::<C>::bytes(n, sizes.windows, sizes.batch)
+    }
+
+    /// The number of points at most.
     pub fn len(&self) -> usize {
         self.n
     }
 
-    /// Whether the sum is over no points.
+    /// Whether the sums are over no points.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
@@ -124,20 +165,20 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// When a launch fails.
     ///
     /// # Panics
-    /// When the lengths are not those of [`Msm::new`].
+    /// When the lengths differ, or are above that of [`Msm::new`].
     pub fn run(
         &self,
         points: DeviceSlice<'_, C::Affine>,
         scalars: DeviceSlice<'_, Scalar>,
         order: ScalarOrder,
     ) -> Result<C::Projective, GpuError> {
-        self.split(scalars, order)?;
+        let digits = self.split(points, scalars, order)?;
         for first in (0..self.windows.count).step_by(self.batch as usize) {
             let batch = self.batch_from(first);
-            self.sort(batch)?;
+            self.sort(digits, batch)?;
             self.accumulate(points, batch)?;
         }
-        self.finish()
+        self.finish(points.len())
     }
 
     /// As [`Msm::run`], with the time of each step; the waits between steps cost a little.
@@ -152,19 +193,19 @@ impl<'g, C: Curve> Msm<'g, C> {
     ) -> Result<(C::Projective, MsmTimes), GpuError> {
         let mut times = MsmTimes::default();
         let timer = self.gpu.timer()?;
-        self.split(scalars, order)?;
+        let digits = self.split(points, scalars, order)?;
         times.digits_ms = timer.stop_ms()?;
         for first in (0..self.windows.count).step_by(self.batch as usize) {
             let batch = self.batch_from(first);
             let timer = self.gpu.timer()?;
-            self.sort(batch)?;
+            self.sort(digits, batch)?;
             times.sort_ms += timer.stop_ms()?;
             let timer = self.gpu.timer()?;
             self.accumulate(points, batch)?;
             times.accumulate_ms += timer.stop_ms()?;
         }
         let timer = self.gpu.timer()?;
-        let sum = self.finish()?;
+        let sum = self.finish(points.len())?;
         times.reduce_ms = timer.stop_ms()?;
         Ok((sum, times))
     }
@@ -174,25 +215,36 @@ impl<'g, C: Curve> Msm<'g, C> {
         Batch { windows: self.windows, first, count }
     }
 
-    fn split(&self, scalars: DeviceSlice<'_, Scalar>, order: ScalarOrder) -> Result<(), GpuError> {
-        assert_eq!(scalars.len(), self.n, "a scalar a point");
+    /// Enqueues empty buckets and the digits: `[window][point]`.
+    fn split(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        scalars: DeviceSlice<'_, Scalar>,
+        order: ScalarOrder,
+    ) -> Result<DeviceSlice<'_, u32>, GpuError> {
+        let n = points.len();
+        assert_eq!(scalars.len(), n, "a scalar a point");
+        assert!(n <= self.n, "at most {} points, got {n}", self.n);
         let reversed = order == ScalarOrder::BitReversed;
+        let digits = self.digits.as_slice().slice(0..n * self.windows.count as usize);
         self.sums.clear()?;
-        kernels::split_digits(self.gpu, self.digits.as_slice(), scalars, self.windows, reversed)
+        kernels::split_digits(self.gpu, digits, scalars, self.windows, reversed)?;
+        Ok(digits)
     }
 
-    fn sort(&self, batch: Batch) -> Result<(), GpuError> {
-        self.partition.run(self.digits.as_slice(), batch)?;
+    fn sort(&self, digits: DeviceSlice<'_, u32>, batch: Batch) -> Result<(), GpuError> {
+        self.partition.run(digits, batch)?;
         let target = (self.sorted.as_slice(), self.starts.as_slice());
-        kernels::sort_bins(self.gpu, &self.partition.arrays(), target, self.n, batch)
+        let n = digits.len() / self.windows.count as usize;
+        kernels::sort_bins(self.gpu, &self.partition.arrays(), target, n, batch)
     }
 
     fn accumulate(&self, points: DeviceSlice<'_, C::Affine>, batch: Batch) -> Result<(), GpuError> {
         self.sums.accumulate(points, (self.sorted.as_slice(), self.starts.as_slice()), batch)
     }
 
-    fn finish(&self) -> Result<C::Projective, GpuError> {
-        self.sums.fold_carries()?;
+    fn finish(&self, n: usize) -> Result<C::Projective, GpuError> {
+        self.sums.fold_carries(n)?;
         let sums = self.reduce()?;
         let wide = self.windows.wide_count as usize;
         // Horner's rule from the top window; each shift is by the width of the window below.
