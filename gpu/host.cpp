@@ -3,6 +3,7 @@
 #include "constants.cuh"
 #include "prelude.cuh"
 #include "field.cuh"
+#include "inverse.cuh"
 #include "curve.cuh"
 
 // As `apply_operation` of field_check.cu.
@@ -42,6 +43,8 @@ void prove_host_fr(Fr* out, const Fr* in, uint32_t operation) {
 
 void prove_host_fp(Fp* out, const Fp* in, uint32_t operation) { apply(out, in, operation); }
 void prove_host_fp2(Fp2* out, const Fp2* in, uint32_t operation) { apply(out, in, operation); }
+
+void prove_host_invert(Fp* out, const Fp* in) { *out = canonical(inverse(*in)); }
 
 void prove_host_g1(Xyzz<Fp>* acc, const Affine<Fp>* p, uint32_t operation) {
     add_points(acc, p, operation);
