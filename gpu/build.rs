@@ -14,7 +14,7 @@ use ec_gpu::{GpuField, GpuName};
 use ec_gpu_gen::SourceBuilder;
 
 /// The one translation unit of the device code, in order.
-const DEVICE_FILES: [&str; 13] = [
+const DEVICE_FILES: [&str; 14] = [
     "prelude.cuh",
     "tuning.cuh",
     "field.cuh",
@@ -23,6 +23,7 @@ const DEVICE_FILES: [&str; 13] = [
     "field_check.cu",
     "points.cu",
     "ntt.cu",
+    "rows.cu",
     "msm_digits.cu",
     "msm_sort.cu",
     "msm_pairs.cu",

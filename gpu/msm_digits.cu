@@ -70,23 +70,40 @@ extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
     }
 }
 
-// **Computes** digits[i] = sum_p bit_p(source(i)) * 2^p: with the patterns as digits of one window,
-// a base is added once for all partitions (gpu.md 4.2).
-// **Shapes** digits: n; bits: [partition][words], bit j of a witness in word j / 32; map: n witness
-// indices, or null for the identity.
+// Which bit of a witness each base meets: base i below `head` the bit table[i], base head + q *
+// period + j the bit bit_start + q * bit_stride + table[head + j]; NO_BIT in the table is none.
+struct BitPlaces {
+    const uint32_t* table;
+    uint32_t head, period, bit_start, bit_stride;
+};
+
+static const uint32_t NO_BIT = 0xffffffffu;
+
+DEVICE uint32_t bit_place(const BitPlaces& places, uint32_t base) {
+    if (base < places.head) return __ldg(places.table + base);
+    uint32_t q = (base - places.head) / places.period, j = (base - places.head) % places.period;
+    uint32_t place = __ldg(places.table + places.head + j);
+    return place == NO_BIT ? NO_BIT : places.bit_start + q * places.bit_stride + place;
+}
+
+// **Computes** digits[i] = sum_p bit_p(place(first + i)) * 2^p for i < count, 0 above and where there
+// is no bit: with the patterns as digits of one window, a base is added once for all partitions
+// (gpu.md 4.2).
+// **Shapes** digits: n; bits: [partition][words], bit j of a witness in word j / 32.
 // **Launch** grid of n / 256 rounded up, block 256.
-// **Requires** every source index below 32 * words; partitions <= 10.
+// **Requires** count <= n; places of first .. first + count below 32 * words; partitions <= 10.
 // **Cost** 4 bytes written, partitions / 8 read an element.
 extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
-    msm_split_patterns(uint32_t* digits, const uint32_t* bits, const uint32_t* map, uint32_t n,
-                       uint32_t words, uint32_t partitions) {
+    msm_split_patterns(uint32_t* digits, const uint32_t* bits,
+                       const __grid_constant__ BitPlaces places, uint32_t n, uint32_t first,
+                       uint32_t count, uint32_t words, uint32_t partitions) {
     uint32_t i = blockIdx.x * ELEMENT_THREADS + threadIdx.x;
     if (i >= n) return;
-    uint32_t source = map ? map[i] : i;
+    uint32_t place = i < count ? bit_place(places, first + i) : NO_BIT;
     uint32_t pattern = 0;
-    for (uint32_t p = 0; p < partitions; p++) {
-        uint32_t word = __ldg(bits + static_cast<size_t>(p) * words + (source >> 5));
-        pattern |= (word >> (source & 31) & 1) << p;
+    for (uint32_t p = 0; p < partitions && place != NO_BIT; p++) {
+        uint32_t word = __ldg(bits + static_cast<size_t>(p) * words + (place >> 5));
+        pattern |= (word >> (place & 31) & 1) << p;
     }
     digits[i] = pattern;
 }

@@ -86,15 +86,16 @@ extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
     decode_point(out, in, first_bad, n);
 }
 
-// **Computes** out[i] = in[indices[i]], 16 bytes a thread.
-// **Shapes** out: n points of `quads` x 16 bytes. **Launch** grid of n * quads / 256, block 256.
+// **Computes** out[i] = in[indices[i] - first], 16 bytes a thread.
+// **Shapes** out: n elements of `quads` x 16 bytes. **Launch** grid of n * quads / 256, block 256.
+// **Requires** indices from `first` on, inside `in`.
 extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
     points_gather(uint4* out, const uint4* in, const uint32_t* indices, uint32_t n,
-                  uint32_t quads) {
+                  uint32_t quads, uint32_t first) {
     size_t i = blockIdx.x * static_cast<size_t>(ELEMENT_THREADS) + threadIdx.x;
     if (i >= static_cast<size_t>(n) * quads) return;
     size_t point = i / quads;
-    out[i] = __ldg(in + static_cast<size_t>(indices[point]) * quads + (i - point * quads));
+    out[i] = __ldg(in + static_cast<size_t>(indices[point] - first) * quads + (i - point * quads));
 }
 
 // ---- multiples ----

@@ -28,3 +28,8 @@ static const int PAIR_THREADS = 128;
 static const int PAIR_MIN_BLOCKS = 4;
 
 static const int ELEMENT_THREADS = 256;
+
+// Rows: challenges that a thread evaluates its small row for, so that a row's entries are read and
+// decoded three times a partition of 18 challenges; threads of a block of the other rows.
+static const int ROWS_CHALLENGES = 6;
+static const int ROWS_THREADS = 128;

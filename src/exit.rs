@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::c1::C1Error;
 use crate::device::DeviceError;
+use crate::gpu::GpuError;
 use crate::groth16::proof::DecodeError;
 use crate::groth16::verify::VerifyError;
 use crate::groth16::{ProveError, list};
@@ -30,6 +31,8 @@ pub enum Code {
     NoGpu = 5,
     /// The memory plan does not fit.
     Memory = 6,
+    /// The GPU failed.
+    GpuFault = 7,
     /// A proof does not verify.
     Invalid = 8,
     /// `--timeout` ran out.
@@ -84,7 +87,20 @@ fn code_of_prove_error(error: &ProveError) -> Code {
         ProveError::Map { .. } | ProveError::Bases(_) | ProveError::Native { .. } => {
             Code::Parameters
         }
+        ProveError::Gpu(error) => code_of_gpu_error(error),
+        ProveError::Memory(_) => Code::Memory,
         ProveError::Verify(error) => code_of_verify_error(error),
+    }
+}
+
+const fn code_of_gpu_error(error: &GpuError) -> Code {
+    match error {
+        GpuError::BuiltWithoutCuda | GpuError::NoDriver | GpuError::NoSuchDevice { .. } => {
+            Code::NoGpu
+        }
+        GpuError::OutOfMemory { .. } => Code::Memory,
+        GpuError::BadPoint { .. } => Code::Parameters,
+        GpuError::Driver { .. } => Code::GpuFault,
     }
 }
 

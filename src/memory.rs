@@ -31,6 +31,10 @@ impl MemoryError {
                 format!("raise the control group's memory limit so that {needed} are free")
             }
             BudgetSource::Machine => format!("free memory until {needed} are available"),
+            BudgetSource::VramFlag => format!("give `--vram` at least {needed}"),
+            BudgetSource::Device => {
+                format!("free the GPU's memory until {needed} are available, or take another GPU")
+            }
         }
     }
 }
@@ -53,6 +57,10 @@ pub enum BudgetSource {
     Cgroup,
     /// `MemAvailable` of the machine.
     Machine,
+    /// `--vram`.
+    VramFlag,
+    /// What is free on the GPU.
+    Device,
 }
 
 impl fmt::Display for BudgetSource {
@@ -61,6 +69,8 @@ impl fmt::Display for BudgetSource {
             Self::Flag => "--ram",
             Self::Cgroup => "limit of the control group",
             Self::Machine => "MemAvailable",
+            Self::VramFlag => "--vram",
+            Self::Device => "free on the GPU",
         })
     }
 }

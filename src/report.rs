@@ -43,11 +43,11 @@ pub struct Report {
     pub phases: Vec<PhaseRecord>,
     /// Time spent waiting for a device.
     pub queue_wait_ms: f64,
-    /// Time spent opening and checking parameters.
+    /// Time spent opening and checking parameters, and bringing them to a GPU.
     pub srs_load_ms: f64,
     /// Time spent on synthesis.
     pub synthesis_ms: f64,
-    /// Time that a GPU computed.
+    /// Time that a GPU computed, without copies.
     pub gpu_compute_ms: f64,
     /// Time spent verifying.
     pub verify_ms: f64,
@@ -95,13 +95,17 @@ impl Report {
     /// Fills the sums over phases that other tools report under these names.
     pub fn with_phases(mut self, mut phases: Vec<PhaseRecord>) -> Self {
         phases.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
+        /// Copies between the host and a GPU.
+        const COPIES: [&str; 2] = ["upload", "download"];
         let wall =
             |names: &[&str]| wall_ms(phases.iter().filter(|phase| names.contains(&phase.name)));
+        let computes =
+            |phase: &&PhaseRecord| phase.device == Device::Gpu && !COPIES.contains(&phase.name);
         self.queue_wait_ms = wall(&["wait-for-gpu"]);
-        self.srs_load_ms = wall(&["open-parameters"]);
+        self.srs_load_ms = wall(&["open-parameters", "upload"]);
         self.synthesis_ms = wall(&["synthesis"]);
         self.verify_ms = wall(&["verify"]);
-        self.gpu_compute_ms = wall_ms(phases.iter().filter(|phase| phase.device == Device::Gpu));
+        self.gpu_compute_ms = wall_ms(phases.iter().filter(computes));
         self.phases = phases;
         self
     }

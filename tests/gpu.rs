@@ -6,6 +6,10 @@
 #![expect(clippy::print_stdout, reason = "seeds and times are the output")]
 
 mod kernels;
+#[path = "gpu/rows.rs"]
+mod rows;
+#[path = "gpu/sums.rs"]
+mod sums;
 
 use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use ff::Field;
@@ -13,7 +17,7 @@ use group::prime::PrimeCurveAffine;
 use group::{Curve as _, Group};
 use kernels::{KernelField, operand_rows, rng};
 use prove::gpu::generated::{self, GeneratedCurve, GeneratedNtt};
-use prove::gpu::msm::{BitSums, Msm, ScalarOrder};
+use prove::gpu::msm::{Msm, ScalarOrder};
 use prove::gpu::ntt::{self, Direction, Domain, Ntt, Options, Quotient};
 use prove::gpu::{
     Curve, DeviceBuffer, DeviceData, G1, G2, Gpu, GpuError, bench, check_field, points,
@@ -28,6 +32,20 @@ fn gpu() -> Gpu {
         None => Gpu::open(0),
     };
     opened.expect("these tests are run where there is a GPU")
+}
+
+/// Milliseconds of `work` on the device: the median of `repeats` runs after one that warms up.
+fn median_ms(gpu: &Gpu, repeats: usize, mut work: impl FnMut() -> Result<(), GpuError>) -> f64 {
+    let mut times: Vec<f64> = (0..=repeats)
+        .map(|_| {
+            let timer = gpu.timer().expect("a timer");
+            work().expect("launch");
+            timer.stop_ms().expect("the work")
+        })
+        .skip(1)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 fn reverse(i: usize, log_n: u32) -> usize {
@@ -390,60 +408,6 @@ fn large_sums_agree_with_blst() {
     let gpu = gpu();
     check_sizes!(&gpu, G1, G1Affine, G1Projective, [(1 << 16) + 1, 1 << 18], 43);
     check_sizes!(&gpu, G2, G2Affine, G2Projective, [(1 << 14) - 1], 44);
-}
-
-/// Bit sums for every number of witnesses, against sums over the set bits.
-fn check_bit_sums<C: Curve>(gpu: &Gpu, affine: &[C::Affine], projective: &[C::Projective]) {
-    let mut rng = rng(51);
-    let n = affine.len();
-    let bases = DeviceBuffer::from_host(gpu, affine).expect("memory");
-    // Twice as many witness bits as bases, and a map onto every other one.
-    let words = n.div_ceil(16).max(1);
-    let map: Vec<u32> = (0..n as u32).map(|i| 2 * i + 1).collect();
-    let map = DeviceBuffer::from_host(gpu, &map).expect("memory");
-    for (partitions, density) in [(1, 0.5), (1, 0.0), (1, 1.0), (2, 0.9), (7, 0.3), (10, 0.5)] {
-        let bits: Vec<u32> = (0..words * partitions)
-            .map(|_| (0..32).fold(0, |word, bit| word | u32::from(rng.gen_bool(density)) << bit))
-            .collect();
-        let device = DeviceBuffer::from_host(gpu, &bits).expect("memory");
-        let sums = BitSums::<C>::new(gpu, n, partitions).expect("memory");
-        for mapped in [false, true] {
-            let index = |i: usize| if mapped { 2 * i + 1 } else { i };
-            let set = |p: usize, i: usize| bits[p * words + i / 32] >> (i % 32) & 1 == 1;
-            let map = mapped.then(|| map.as_slice());
-            let got = sums.run(bases.as_slice(), device.as_slice(), map).expect("run");
-            for (p, sum) in got.iter().enumerate() {
-                let expected: C::Projective =
-                    (0..n).filter(|&i| set(p, index(i))).map(|i| projective[i]).sum();
-                assert_eq!(*sum, expected, "{n} bases, {partitions} at {density}, witness {p}");
-            }
-        }
-    }
-}
-
-macro_rules! check_bit_sizes {
-    ($curve:ty, $affine:ty, $projective:ty, $sizes:expr) => {
-        let gpu = gpu();
-        for n in $sizes {
-            let projective: Vec<$projective> = hostile_points(n);
-            let mut affine = vec![<$affine>::identity(); n];
-            <$projective>::batch_normalize(&projective, &mut affine);
-            check_bit_sums::<$curve>(&gpu, &affine, &projective);
-        }
-    };
-}
-
-#[test]
-#[ignore = "needs a GPU: make gpu-test"]
-fn small_bit_sums_agree_with_blst() {
-    check_bit_sizes!(G1, G1Affine, G1Projective, [0, 1, 31, 32, 33, 1025, 4096]);
-    check_bit_sizes!(G2, G2Affine, G2Projective, [0, 1, 33, 1023]);
-}
-
-#[test]
-#[ignore = "needs a GPU: make gpu-test"]
-fn large_bit_sums_agree_with_blst() {
-    check_bit_sizes!(G1, G1Affine, G1Projective, [(1 << 18) + 1]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use common::files::fixture;
 use common::insecure::insecure_2kib;
 use ff::Field;
 use prove::c1::{self, GivenIds};
-use prove::groth16::{self, Blinding, prove::prove_with, verify::Verifier};
+use prove::groth16::{self, Backend, Blinding, prove::prove_with, verify::Verifier};
 use prove::params::{Folder, FolderChoice, Parameters};
 use prove::progress::Silent;
 use prove::sector::SectorSize;
@@ -28,7 +28,7 @@ fn every_variant_makes_the_bytes_that_bellperson_makes() {
         let flags: Vec<VariantFlag> =
             words.split_whitespace().map(|word| word.parse().expect(word)).collect();
         let variants = Variants::resolve(Job::Prove, &flags).expect(words);
-        let prover = groth16::prover(variants, &parameters, SectorSize::KiB2, &Silent);
+        let prover = groth16::prover(variants, Backend::Cpu, &parameters, sector.registered_proof);
         let prover = prover.expect(words);
         let proofs = prove_with(&sector, &*prover, &verifier, &mut |_| blinding, &Silent);
         groth16::proof::encode(sector.registered_proof, &proofs.expect(words))
@@ -54,7 +54,7 @@ fn thirteen_partitions_verify_and_do_not_depend_on_how_bits_are_summed() {
     let prove = |word: &str| {
         let flag: VariantFlag = word.parse().expect(word);
         let variants = Variants::resolve(Job::Prove, &[flag]).expect(word);
-        let prover = groth16::prover(variants, &parameters, SectorSize::KiB2, &Silent);
+        let prover = groth16::prover(variants, Backend::Cpu, &parameters, sector.registered_proof);
         let prover = prover.expect(word);
         let mut blinding = |partition: usize| Blinding {
             r: (0x1234_5678 + partition as u64).into(),

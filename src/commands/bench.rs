@@ -19,15 +19,15 @@ use crate::bench::{Arm, Plan, Subject, Work, compare};
 use crate::c1::Sector;
 use crate::cli::{BenchCommand, Repeat};
 use crate::device;
-use crate::groth16;
 use crate::groth16::quotient::quotient;
 use crate::groth16::synthesis::{compact_assignments, row_by_row};
+use crate::groth16::{self, Backend};
 use crate::memory::Budget;
 use crate::msm::plan::SumsPlan;
 use crate::msm::{Arithmetic, Bases, G1};
 use crate::ntt::Evals;
 use crate::ntt::cpu::Domain;
-use crate::progress::Silent;
+use crate::progress::{Device, Silent};
 use crate::r1cs::{Evaluator, Matrices, Template};
 use crate::sector::SectorSize;
 use crate::settings::{SettingsError, Verbosity};
@@ -171,12 +171,13 @@ impl Bench<'_> {
         let proof = sector.registered_proof;
         let settings = &self.session.settings;
         device::choose(settings.device, proof.size, settings.gpu_forbidden)?;
-        let needed_bytes = arms.iter().map(|arm| groth16::memory_bytes(arm.variants, proof)).max();
+        let needed_bytes =
+            arms.iter().map(|arm| groth16::memory_bytes(arm.variants, Device::Cpu, proof)).max();
         Budget::detect(settings.ram_bytes).check(needed_bytes.unwrap_or(0))?;
         let opened = prove::open(self.session, proof.size)?;
         let subject = self.subject("prove", "proofs").of_sector(proof.size);
         self.compare(subject, &arms, repeat, |&variants| {
-            let prover = groth16::prover(variants, &opened.parameters, proof.size, &Silent)?;
+            let prover = groth16::prover(variants, Backend::Cpu, &opened.parameters, proof)?;
             groth16::prove::prove(&sector, &*prover, &opened.verifier, &Silent)?;
             Ok(Work { items: proof.partitions() as u64, ms: None })
         })

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Session;
 use super::params::Entry;
 use crate::memory::{Budget, Bytes, CgroupMemory};
+use crate::progress::Device;
 use crate::report::SCHEMA;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
 use crate::variant::Job;
@@ -104,7 +105,8 @@ impl SectorInfo {
         let variants = session.settings.variants;
         let numbers = size.circuit();
         let proof = |version| RegisteredProof { size, version };
-        let proof_memory_bytes = groth16::memory_bytes(variants, proof(ProofVersion::V1_1));
+        let proof_memory_bytes =
+            groth16::memory_bytes(variants, Device::Cpu, proof(ProofVersion::V1_1));
         Self {
             sector_size: size.to_string(),
             layers: size.layers(),

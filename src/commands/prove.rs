@@ -7,7 +7,10 @@ use sha2::{Digest, Sha256};
 
 use super::{Session, parameters_info, shown};
 use crate::c1::{self, IdSource, Ids};
+use crate::device::DeviceRequest;
+use crate::gpu::Gpu;
 use crate::groth16::verify::Verifier;
+use crate::groth16::{Backend, ProveError};
 use crate::memory::Budget;
 use crate::output::Output;
 use crate::params::{self, Parameters};
@@ -24,11 +27,21 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let progress = session.progress();
     progress.note(&format!("{}: {shape}; {proof}, {}", shown(c1), describe(&ids)));
 
-    device::choose(settings.device, proof.size, settings.gpu_forbidden)?;
-    let needed_bytes = groth16::memory_bytes(settings.variants, proof);
+    let gpu = match settings.device {
+        DeviceRequest::Gpu => Some(Gpu::open(0).map_err(ProveError::Gpu)?),
+        _ => None,
+    };
+    if gpu.is_none() {
+        device::choose(settings.device, proof.size, settings.gpu_forbidden)?;
+    }
+    let backend = match &gpu {
+        None => Backend::Cpu,
+        Some(gpu) => Backend::Gpu { gpu, vram_bytes: None },
+    };
+    let needed_bytes = groth16::memory_bytes(settings.variants, backend.device(), proof);
     Budget::detect(settings.ram_bytes).check(needed_bytes)?;
     let Opened { parameters, warm_fraction, verifier } = open(session, proof.size)?;
-    let prover = groth16::prover(settings.variants, &parameters, proof.size, progress)?;
+    let prover = groth16::prover(settings.variants, backend, &parameters, proof)?;
 
     let proofs = groth16::prove::prove(&sector, &*prover, &verifier, progress)?;
     let bytes = groth16::proof::encode(proof, &proofs);
@@ -39,6 +52,7 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     })?;
 
     let mut report = session.report("prove").with_proof(proof);
+    report.peak_vram_bytes = gpu.as_ref().map_or(0, Gpu::peak_bytes);
     report.variants = settings.variants.names(Job::Prove).into_iter().collect();
     let security = parameters.security();
     report.parameters = Some(parameters_info(parameters.path(), security, warm_fraction));

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::generated::{self, GeneratedNtt};
 use super::msm::{BitSums, Msm, MsmTimes, ScalarOrder};
 use super::ntt::{Direction, Domain, Ntt, Options, Quotient, root_of_unity};
-use super::{DeviceBuffer, DeviceData, G1, Gpu, GpuError, points};
+use super::{DeviceBuffer, DeviceData, G1, Gpu, GpuError, QueryBits, points};
 
 /// Elements that one seed of [`random_scalars`] makes.
 const SEED_BLOCK: usize = 1 << 14;
@@ -168,10 +168,11 @@ pub fn bits(
     let bases = DeviceBuffer::new(gpu, n)?;
     points::multiples(gpu, bases.as_slice(), &G1Affine::generator(), 1)?;
     let bits = DeviceBuffer::from_host(gpu, &bits)?;
+    let query = QueryBits::identity(gpu, n)?;
     let bit_sums = BitSums::<G1>::new(gpu, n, partitions)?;
     let mut sums = Vec::new();
     let total_ms = median_of(gpu, repeats, || {
-        sums = bit_sums.run(bases.as_slice(), bits.as_slice(), None)?;
+        sums = bit_sums.run(bases.as_slice(), 0..n, &query, bits.as_slice())?;
         Ok(())
     })?;
     Ok(BitsBench { total_ms, correct: sums == expected })

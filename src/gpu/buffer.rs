@@ -39,6 +39,10 @@ unsafe impl DeviceData for u8 {}
 unsafe impl DeviceData for u16 {}
 // SAFETY: plain integers.
 unsafe impl DeviceData for u32 {}
+// SAFETY: plain integers.
+unsafe impl DeviceData for u64 {}
+// SAFETY: plain integers in a row, which has no padding.
+unsafe impl DeviceData for [u32; 4] {}
 // SAFETY: transparent over blst's limb arrays, sizes asserted below and in gpu/field.cuh.
 unsafe impl DeviceData for Scalar {}
 // SAFETY: as for `Scalar`.
@@ -75,16 +79,19 @@ impl<'g, T: DeviceData> DeviceBuffer<'g, T> {
     /// # Errors
     /// When device memory is short.
     pub fn new(gpu: &'g Gpu, len: usize) -> Result<Self, GpuError> {
-        let bytes = (len * size_of::<T>()).max(16);
+        let bytes = Self::allocated_bytes(len);
         gpu.bind()?;
+        gpu.memory.take(bytes)?;
         // SAFETY: the context is current; the result is only used through this buffer.
-        let address =
-            unsafe { driver::malloc_sync(bytes) }.map_err(|source| match gpu.free_bytes() {
+        let address = unsafe { driver::malloc_sync(bytes) }.map_err(|source| {
+            gpu.memory.give_back(bytes);
+            match gpu.free_bytes() {
                 Ok(free_bytes) if free_bytes < bytes => {
                     GpuError::OutOfMemory { wanted_bytes: bytes, free_bytes }
                 }
                 _ => GpuError::Driver { operation: format!("allocate {bytes} bytes"), source },
-            })?;
+            }
+        })?;
         Ok(Self { gpu, address, len, marker: PhantomData })
     }
 
@@ -140,11 +147,27 @@ impl<'g, T: DeviceData> DeviceBuffer<'g, T> {
     }
 }
 
+impl<T> DeviceBuffer<'_, T> {
+    /// No allocation is empty.
+    fn allocated_bytes(len: usize) -> usize {
+        (len * size_of::<T>()).max(16)
+    }
+}
+
 impl<T> Drop for DeviceBuffer<'_, T> {
     fn drop(&mut self) {
+        self.gpu.memory.give_back(Self::allocated_bytes(self.len));
         // SAFETY: allocated by `new`, freed once; the driver waits for work that uses it. A failure
         // here repeats an earlier one, which the failing call reported.
         let _ = self.gpu.bind().map(|()| unsafe { driver::free_sync(self.address) });
+    }
+}
+
+impl<'a> DeviceSlice<'a, u64> {
+    /// The same bytes as 32-bit words, the low half of each element first.
+    pub fn halves(&self) -> DeviceSlice<'a, u32> {
+        let Self { gpu, address, len, .. } = *self;
+        DeviceSlice { gpu, address, len: 2 * len, marker: PhantomData }
     }
 }
 
@@ -181,6 +204,17 @@ impl<'a, T: DeviceData> DeviceSlice<'a, T> {
         DeviceSlice { address, len: range.len(), ..*self }
     }
 
+    /// The same bytes as elements of another type.
+    ///
+    /// # Panics
+    /// When they are not whole elements.
+    pub fn cast<U: DeviceData>(&self) -> DeviceSlice<'a, U> {
+        let bytes = self.len * size_of::<T>();
+        assert!(bytes.is_multiple_of(size_of::<U>()), "{bytes} bytes are whole elements");
+        let (gpu, address) = (self.gpu, self.address);
+        DeviceSlice { gpu, address, len: bytes / size_of::<U>(), marker: PhantomData }
+    }
+
     pub(super) fn address(&self) -> u64 {
         self.address
     }
@@ -200,6 +234,21 @@ impl<'a, T: DeviceData> DeviceSlice<'a, T> {
         unsafe { driver::memcpy_htod_async(self.address, data, self.gpu.stream()) }
             .map_err(GpuError::driver(format!("copy {} elements to the device", data.len())))?;
         self.gpu.synchronize()
+    }
+
+    /// Enqueues a copy of `data` here on the stream of `gpu`.
+    ///
+    /// # Safety
+    /// `data` stays as it is until the copy is done.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub(super) unsafe fn enqueue_copy(&self, gpu: &Gpu, data: &[T]) -> Result<(), GpuError> {
+        assert_eq!(data.len(), self.len, "a copy fills its target");
+        gpu.bind()?;
+        // SAFETY: the target has exactly `data`'s bytes; the caller keeps `data`.
+        unsafe { driver::memcpy_htod_async(self.address, data, gpu.stream()) }
+            .map_err(GpuError::driver(format!("copy {} elements to the device", data.len())))
     }
 
     /// Waits for the stream and copies the range to the host.

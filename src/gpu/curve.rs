@@ -34,7 +34,7 @@ pub trait Curve: Copy {
     /// The coordinates' field.
     type Field: DeviceData + Field;
     /// Points as the kernels read them.
-    type Affine: DeviceData;
+    type Affine: DeviceData + Send + Sync;
     /// Points as the host adds them.
     type Projective: Group<Scalar = blstrs::Scalar>;
     /// `points_decode_*`

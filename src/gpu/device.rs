@@ -2,14 +2,15 @@
 #![expect(unsafe_code, reason = "kernels are launched and the driver is probed here")]
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
-use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaStream, result as driver};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, result as driver};
 use cudarc::nvrtc::Ptx;
 
 use super::kernels::Kernel;
-use super::{FATBIN, GpuError};
+use super::memory::MemoryAccount;
+use super::{FATBIN, GpuError, Mark};
 
 /// What a device is, for reports.
 #[derive(Clone, Debug)]
@@ -28,10 +29,13 @@ pub struct GpuInfo {
 
 /// An open device with the kernels loaded.
 pub struct Gpu {
-    context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
-    functions: Vec<CudaFunction>,
-    info: GpuInfo,
+    pub(super) context: Arc<CudaContext>,
+    pub(super) stream: Arc<CudaStream>,
+    pub(super) functions: Arc<Vec<CudaFunction>>,
+    pub(super) info: GpuInfo,
+    pub(super) memory: Arc<MemoryAccount>,
+    /// See [`Gpu::side`].
+    pub(super) side: OnceLock<Box<Gpu>>,
 }
 
 /// An argument of a kernel: its bytes are copied at the launch.
@@ -128,7 +132,14 @@ impl Gpu {
             }
             functions.push(function);
         }
-        Ok(Self { context, stream, functions, info })
+        Ok(Self {
+            context,
+            stream,
+            functions: Arc::new(functions),
+            info,
+            memory: Arc::default(),
+            side: OnceLock::new(),
+        })
     }
 
     /// What this device is.
@@ -162,12 +173,6 @@ impl Gpu {
     /// When the driver fails.
     pub fn timer(&self) -> Result<Timer<'_>, GpuError> {
         Ok(Timer { gpu: self, start: self.mark()? })
-    }
-
-    fn mark(&self) -> Result<CudaEvent, GpuError> {
-        self.stream
-            .record_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))
-            .map_err(GpuError::driver("record an event"))
     }
 
     pub(super) fn bind(&self) -> Result<(), GpuError> {
@@ -228,7 +233,7 @@ impl Gpu {
 /// A running clock; see [`Gpu::timer`].
 pub struct Timer<'g> {
     gpu: &'g Gpu,
-    start: CudaEvent,
+    start: Mark,
 }
 
 impl Timer<'_> {
@@ -237,9 +242,7 @@ impl Timer<'_> {
     /// # Errors
     /// The first error of that work.
     pub fn stop_ms(self) -> Result<f64, GpuError> {
-        let end = self.gpu.mark()?;
-        end.synchronize().map_err(GpuError::driver("wait for an event"))?;
-        self.start.elapsed_ms(&end).map(f64::from).map_err(GpuError::driver("read the timer"))
+        self.gpu.mark()?.ms_since(&self.start)
     }
 }
 

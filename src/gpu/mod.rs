@@ -1,4 +1,4 @@
-//! The CUDA backend: device, memory, kernel launches, and the two stages built from them.
+//! The CUDA backend: device, memory, kernel launches, and the stages built from them.
 //!
 //! In: assignments and points in blst's memory layout. Out: the same. The kernels of `gpu/` are
 //! compiled by build.rs into one embedded fatbin; the driver's library is opened at run time, so
@@ -15,15 +15,27 @@ mod device;
 mod error;
 pub mod generated;
 mod kernels;
+mod memory;
 pub mod msm;
 pub mod ntt;
+mod pinned;
 pub mod points;
+mod query;
+mod rows;
+mod stream;
+pub mod upload;
+mod witness;
 
 pub use buffer::{DeviceBuffer, DeviceData, DeviceSlice};
 pub use curve::{Curve, G1, G2, Xyzz};
 pub use device::{Gpu, GpuInfo, Timer};
 pub use error::GpuError;
 pub use kernels::{FieldOperation, check_field};
+pub use pinned::PinnedBuffer;
+pub use query::QueryBits;
+pub use rows::RowEvaluator;
+pub use stream::Mark;
+pub use witness::DeviceWitnesses;
 
 /// The compiled kernels, or none in a build without nvcc.
 #[cfg(prove_cuda)]

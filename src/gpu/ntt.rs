@@ -81,6 +81,18 @@ fn radices(log_n: u32) -> Vec<u32> {
     radices
 }
 
+impl Ntt<'_> {
+    /// Bytes of device memory that [`Ntt::new`] takes at most.
+    fn bytes(log_n: u32) -> u64 {
+        const SMALL_TABLES_BYTES: u64 = 1 << 16;
+        let tables = radices(log_n).into_iter().scan(0, |log_m, radix_log| {
+            *log_m += radix_log;
+            Some(32u64 << *log_m)
+        });
+        tables.sum::<u64>() + SMALL_TABLES_BYTES
+    }
+}
+
 impl<'g> Ntt<'g> {
     /// Prepares transforms of size 2^`log_n`. The inverse divides by n.
     ///
@@ -199,6 +211,11 @@ impl<'g> Quotient<'g> {
             forward_odd: Ntt::new(gpu, log_n, Direction::Forward, Domain::OddCoset)?,
             inverse_odd: Ntt::new(gpu, log_n, Direction::Inverse, Domain::OddCoset)?,
         })
+    }
+
+    /// Bytes of device memory that [`Quotient::new`] takes at most.
+    pub fn bytes(log_n: u32) -> u64 {
+        3 * Ntt::bytes(log_n)
     }
 
     /// From the evaluations `a` and `b` on the roots, which are overwritten, the n coefficients of

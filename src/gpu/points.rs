@@ -39,7 +39,7 @@ pub fn gather<C: Curve>(
     input: DeviceSlice<'_, C::Affine>,
     indices: DeviceSlice<'_, u32>,
 ) -> Result<(), GpuError> {
-    kernels::gather(gpu, out, input, indices)
+    kernels::gather(gpu, out, input, indices, 0)
 }
 
 /// Fills `out[i]` with (`first` + i) times `base`: distinct points for measurements.

@@ -36,12 +36,7 @@ impl Bellperson {
     ///
     /// # Errors
     /// When the file cannot be mapped.
-    pub fn new(
-        params: &Path,
-        size: SectorSize,
-        variants: Variants,
-        progress: &dyn Progress,
-    ) -> Result<Self, ProveError> {
+    pub fn new(params: &Path, size: SectorSize, variants: Variants) -> Result<Self, ProveError> {
         // Points are decoded unchecked: the caller's checks stand for the file.
         let mapped = Parameters::<Bls12>::build_mapped_parameters(params.to_owned(), false);
         let params =
@@ -49,7 +44,7 @@ impl Bellperson {
         let synthesizer = match variants.synth {
             SynthVariant::Reference => None,
             // bellperson evaluates C, which our own prover does not need.
-            _ => Some(Synthesizer::new(size, Matrices::Abc, variants, progress)),
+            _ => Some(Synthesizer::new(size, Matrices::Abc, variants)),
         };
         Ok(Self { params, synthesizer })
     }
@@ -64,7 +59,7 @@ impl Bellperson {
         progress: &dyn Progress,
     ) -> Result<Proof, ProveError> {
         let synthesized = synthesizer.synthesize(sector, partition..partition + 1, progress)?;
-        let circuit = Replay::new(synthesizer.template(), &synthesized[0].witness);
+        let circuit = Replay::new(synthesizer.template(progress), &synthesized[0].witness);
         let phases = Phases { progress, partition, running: Mutex::new(None) };
         self.prove_circuit(circuit, phases, blinding)
     }

@@ -1,55 +1,54 @@
-//! `prover=native` on the CPU: synthesis, then [`Native`] on the mapped parameters.
+//! The sums on the CPU, from the points where they lie in the mapped file.
 
-use std::ops::Range;
+use std::sync::OnceLock;
 
+use blstrs::G1Projective;
+use ff::Field;
+
+use super::GROUP_PARTITIONS;
 use super::native::{
-    CircuitTerms, G2Variant, Native, Options, PartitionAssignment, Queries, QueryTerms,
+    BitsVariant, G2Variant, NativeError, PartitionAssignment, PartitionSums, RowSource, Sums,
 };
-use super::synthesis::{Synthesized, Synthesizer};
-use super::{Blinding, GROUP_PARTITIONS, Proof, ProveError, Prover};
-use crate::c1::Sector;
+use super::quotient::quotient;
+use super::terms::{CircuitTerms, QueryTerms};
 use crate::field::Fr;
+use crate::msm::bits::GROUP_MAX;
 use crate::msm::plan::{self, SumsPlan};
-use crate::msm::{Arithmetic, Bases, BitRun, TailTerm};
+use crate::msm::{Arithmetic, Bases, BasesError, G1, G2, Group, Window};
+use crate::ntt::Evals;
+use crate::ntt::cpu::Domain;
+use crate::pages::filled;
 use crate::params::Parameters;
 use crate::params::layout::{Counts, Query};
-use crate::progress::Progress;
-use crate::r1cs::{self, Matrices, QueryPart, Template};
-use crate::sector::{RegisteredProof, SectorSize};
+use crate::progress::{Phase, Progress, Unit};
+use crate::r1cs::{Matrices, Template};
+use crate::sector::RegisteredProof;
 use crate::variant::{SynthVariant, Variants};
 use crate::witness::Layout;
 
-/// Our prover with a mapped parameter file.
-pub struct Cpu<'p> {
-    parameters: &'p Parameters,
-    synthesizer: Synthesizer,
-    terms: CircuitTerms,
-    options: Options,
+/// The five point arrays of a parameter file.
+#[derive(Clone, Copy, Debug)]
+pub struct Queries<'a> {
+    /// For the quotient: one less than the domain has points.
+    pub h: Bases<'a, G1>,
+    /// One per aux variable.
+    pub l: Bases<'a, G1>,
+    /// All inputs, then the aux variables that A uses.
+    pub a: Bases<'a, G1>,
+    /// ONE, then the aux variables that B uses.
+    pub b_g1: Bases<'a, G1>,
+    /// The same in G2.
+    pub b_g2: Bases<'a, G2>,
 }
 
-impl<'p> Cpu<'p> {
-    /// Records the circuit of `size`, whose parameters these are.
-    pub fn new(
-        parameters: &'p Parameters,
-        size: SectorSize,
-        variants: Variants,
-        progress: &dyn Progress,
-    ) -> Self {
-        let synthesizer = Synthesizer::new(size, Matrices::Ab, variants, progress);
-        let terms = circuit_terms(synthesizer.template(), &Layout::new(size));
-        let options = Options {
-            arithmetic: Arithmetic::detect(),
-            bits: variants.bits,
-            g2: variants.g2,
-            window_h: variants.window_h,
-            window_tail: variants.window_tail,
-        };
-        Self { parameters, synthesizer, terms, options }
-    }
-
-    fn queries(&self) -> Result<Queries<'_>, ProveError> {
-        let bytes = |query| self.parameters.query(query);
-        Ok(Queries {
+impl<'a> Queries<'a> {
+    /// The arrays of a parameter file.
+    ///
+    /// # Errors
+    /// When an array is not whole points.
+    pub fn new(parameters: &'a Parameters) -> Result<Self, BasesError> {
+        let bytes = |query| parameters.query(query);
+        Ok(Self {
             h: Bases::new(bytes(Query::H))?,
             l: Bases::new(bytes(Query::L))?,
             a: Bases::new(bytes(Query::A))?,
@@ -59,82 +58,191 @@ impl<'p> Cpu<'p> {
     }
 }
 
-impl Prover for Cpu<'_> {
-    fn prove_group(
+/// How the prover computes; no choice changes a byte of a proof.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Which engine.
+    pub arithmetic: Arithmetic,
+    /// How bits are summed.
+    pub bits: BitsVariant,
+    /// When G2 is summed.
+    pub g2: G2Variant,
+    /// Windows of the sum over H.
+    pub window_h: Window,
+    /// Windows of the tails.
+    pub window_tail: Window,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            arithmetic: Arithmetic::detect(),
+            bits: BitsVariant::default(),
+            g2: G2Variant::default(),
+            window_h: Window::Auto,
+            window_tail: Window::Auto,
+        }
+    }
+}
+
+impl From<Variants> for Options {
+    fn from(variants: Variants) -> Self {
+        Self {
+            arithmetic: Arithmetic::detect(),
+            bits: variants.bits,
+            g2: variants.g2,
+            window_h: variants.window_h,
+            window_tail: variants.window_tail,
+        }
+    }
+}
+
+/// Sums on this machine's processors.
+pub struct Cpu<'a> {
+    queries: Queries<'a>,
+    /// Of the circuit, once it is known.
+    terms: OnceLock<CircuitTerms>,
+    options: Options,
+}
+
+impl<'a> Cpu<'a> {
+    /// Sums over the points of `queries`.
+    pub fn new(queries: Queries<'a>, options: Options) -> Self {
+        Self { queries, terms: OnceLock::new(), options }
+    }
+
+    /// The same for a circuit that is no template: these are its terms.
+    pub fn with_terms(queries: Queries<'a>, terms: CircuitTerms, options: Options) -> Self {
+        Self { terms: terms.into(), ..Self::new(queries, options) }
+    }
+
+    fn terms(&self) -> &CircuitTerms {
+        self.terms.get().expect("prepared first")
+    }
+
+    /// `sum h_i H_i`.
+    fn h_sum(
         &self,
-        sector: &Sector,
-        partitions: Range<usize>,
-        blindings: &[Blinding],
+        partition: &PartitionAssignment<'_>,
         progress: &dyn Progress,
-    ) -> Result<Vec<Proof>, ProveError> {
-        let first = partitions.start;
-        let template = self.synthesizer.template();
-        let synthesized = self.synthesizer.synthesize(sector, partitions, progress)?;
-        // The tails' scalars: inputs, then field elements.
-        let scalars: Vec<Vec<Fr>> = synthesized
-            .iter()
-            .map(|Synthesized { witness, .. }| [&witness.inputs[..], &witness.full].concat())
-            .collect();
-        let evaluators: Vec<_> = synthesized
-            .iter()
-            .map(|partition| move |a: &mut [Fr], b: &mut [Fr]| partition.evaluate(template, a, b))
-            .collect();
-        let assignments: Vec<PartitionAssignment<'_>> = synthesized
-            .iter()
-            .zip(&scalars)
-            .zip(&evaluators)
-            .enumerate()
-            .map(|(offset, ((partition, scalars), evaluate))| PartitionAssignment {
-                partition: first + offset,
-                words: &partition.witness.words,
-                scalars,
-                rows: template.rows() + template.inputs(),
-                evaluate,
+    ) -> Result<G1Projective, NativeError> {
+        let n = self.queries.h.len() + 1;
+        assert!(n.is_power_of_two() && partition.rows <= n, "the rows fit the domain");
+        let bytes = size_of::<Fr>() as u64 * n as u64;
+        let [mut a, mut b] = [(); 2].map(|()| filled(Fr::ZERO, n));
+        let phase = Phase::new("rows")
+            .partition(partition.partition)
+            .total(partition.rows as u64, Unit::Items);
+        progress.run(phase, 2 * bytes, |_| {
+            let (a, b) = (&mut a[..partition.rows], &mut b[..partition.rows]);
+            match partition.source {
+                RowSource::Template(evaluate) => evaluate(a, b),
+                RowSource::Given(rows) => {
+                    a.copy_from_slice(rows[0]);
+                    b.copy_from_slice(rows[1]);
+                }
+            }
+        });
+        let phase =
+            Phase::new("quotient").partition(partition.partition).total(n as u64, Unit::Items);
+        let h = progress.run(phase, 6 * bytes, |_| {
+            // Here, so that its spare array is gone before the sum.
+            let domain = Domain::new(self.options.arithmetic, n.trailing_zeros());
+            quotient(&domain, Evals(a), Evals(b))
+        });
+        let phase =
+            Phase::new("h").partition(partition.partition).total(h.len() as u64, Unit::Items);
+        let window = self.options.window_h;
+        progress
+            .run(phase, 96 * h.len() as u64, |_| {
+                self.options.arithmetic.dense_sum(self.queries.h, &h, window)
             })
-            .collect();
-        let native = Native {
-            vk: self.parameters.vk(),
-            queries: self.queries()?,
-            terms: &self.terms,
-            options: self.options,
+            .map_err(in_query("h"))
+    }
+
+    /// The sums of bits and tails over L, A, B1 and B2; `h` are those over H.
+    fn witness_sums(
+        &self,
+        partitions: &[PartitionAssignment<'_>],
+        h: Vec<G1Projective>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PartitionSums>, NativeError> {
+        let Queries { l, a, b_g1, b_g2, .. } = self.queries;
+        let CircuitTerms { l: l_terms, a: a_terms, b: b_terms } = self.terms();
+        let in_g1 = || {
+            let bytes = 96 * (l.len() + a.len() + b_g1.len()) as u64;
+            progress.run(Phase::new("sums-g1"), bytes, |_| {
+                Ok::<_, NativeError>([
+                    self.query_sums(l, l_terms, partitions).map_err(in_query("l"))?,
+                    self.query_sums(a, a_terms, partitions).map_err(in_query("a"))?,
+                    self.query_sums(b_g1, b_terms, partitions).map_err(in_query("b_g1"))?,
+                ])
+            })
         };
-        native.prove(&assignments, blindings, progress).map_err(|source| ProveError::Native {
-            path: self.parameters.path().to_owned(),
-            source,
-        })
-    }
-}
-
-/// Which variables of a partition meet which bases.
-fn circuit_terms(template: &Template, layout: &Layout) -> CircuitTerms {
-    let terms = |query| query_terms(&template.query(query), layout);
-    CircuitTerms { l: terms(r1cs::Query::L), a: terms(r1cs::Query::A), b: terms(r1cs::Query::B) }
-}
-
-fn query_terms(map: &r1cs::QueryMap, layout: &Layout) -> QueryTerms {
-    let inputs = (0..map.input_bases as u32).map(|i| TailTerm { base: i, full: i });
-    let mut terms = QueryTerms { bits: Vec::new(), tail: inputs.collect() };
-    let prologue = (&map.prologue, map.prologue_base(), 0, 0);
-    let challenges = (0..map.challenges).map(|k| {
-        let bit_base = 64 * layout.word_base(k);
-        (&map.challenge, map.challenge_base(k), bit_base, layout.full_base(k))
-    });
-    for (part, base, bit_base, full_base) in std::iter::once(prologue).chain(challenges) {
-        let QueryPart { bits, full, .. } = part;
-        terms.bits.extend(bits.iter().map(|run| BitRun {
-            base_start: base + run.base as usize,
-            bit_start: bit_base + run.start as usize,
-            len: run.len as usize,
-        }));
-        let full_base = layout.inputs() + full_base;
-        terms.tail.extend(full.iter().flat_map(|run| {
-            (0..run.len).map(move |i| TailTerm {
-                base: base as u32 + run.base + i,
-                full: full_base as u32 + run.start + i,
+        let in_g2 = || {
+            progress.run(Phase::new("sums-g2"), 192 * b_g2.len() as u64, |_| {
+                self.query_sums(b_g2, b_terms, partitions).map_err(in_query("b_g2"))
             })
-        }));
+        };
+        let (g1, g2) = match self.options.g2 {
+            G2Variant::Parallel => rayon::join(in_g1, in_g2),
+            G2Variant::Serial => (in_g1(), in_g2()),
+        };
+        let ([l, a, b_g1], b_g2) = (g1?, g2?);
+        let sums = h.into_iter().zip(l).zip(a).zip(b_g1).zip(b_g2);
+        let sums = sums.map(|((((h, l), a), b_g1), b_g2)| PartitionSums { h, l, a, b_g1, b_g2 });
+        Ok(sums.collect())
     }
-    terms
+
+    /// Per partition, the sum of one query's bases times their variables.
+    fn query_sums<C: Group>(
+        &self,
+        bases: Bases<'_, C>,
+        terms: &QueryTerms,
+        partitions: &[PartitionAssignment<'_>],
+    ) -> Result<Vec<C::Projective>, BasesError> {
+        let Options { arithmetic, bits, window_tail, .. } = self.options;
+        let words: Vec<&[u64]> = partitions.iter().map(|partition| partition.words).collect();
+        let scalars: Vec<&[Fr]> = partitions.iter().map(|partition| partition.scalars).collect();
+        let group = match bits {
+            BitsVariant::Pattern => GROUP_MAX,
+            BitsVariant::Each => 1,
+        };
+        let mut sums = Vec::with_capacity(partitions.len());
+        for words in words.chunks(group) {
+            sums.extend(arithmetic.bit_sums(bases, &terms.bits, words)?);
+        }
+        let tails = arithmetic.tail_sums(bases, &terms.tail, &scalars, window_tail)?;
+        for (sum, tail) in sums.iter_mut().zip(tails) {
+            *sum += tail;
+        }
+        Ok(sums)
+    }
+}
+
+impl Sums for Cpu<'_> {
+    fn prepare(&self, template: &Template, _: &dyn Progress) -> Result<(), NativeError> {
+        let layout = Layout::new(template.size);
+        self.terms.get_or_init(|| CircuitTerms::new(template, &layout));
+        Ok(())
+    }
+
+    fn of_group(
+        &self,
+        partitions: &[PartitionAssignment<'_>],
+        progress: &dyn Progress,
+    ) -> Result<Vec<PartitionSums>, NativeError> {
+        let h: Vec<G1Projective> = partitions
+            .iter()
+            .map(|partition| self.h_sum(partition, progress))
+            .collect::<Result<_, _>>()?;
+        self.witness_sums(partitions, h, progress)
+    }
+}
+
+/// Names the array in which a point is broken.
+fn in_query(query: &'static str) -> impl Fn(BasesError) -> NativeError {
+    move |source| NativeError::Bases { query, source }
 }
 
 /// Peak host memory: the largest of the quotient's four arrays, the sum over H beside h, and the
@@ -185,7 +293,7 @@ fn witness_sums_bytes(variants: Variants, layout: &Layout, group: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sector::ProofVersion;
+    use crate::sector::{ProofVersion, SectorSize};
     use crate::variant::{Job, VariantFlag};
 
     fn planned(flags: &[&str]) -> u64 {

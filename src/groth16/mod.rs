@@ -9,6 +9,7 @@
 
 pub mod bellperson;
 pub mod cpu;
+pub mod gpu;
 pub mod native;
 #[cfg(test)]
 mod native_tests;
@@ -16,6 +17,7 @@ pub mod proof;
 pub mod prove;
 pub mod quotient;
 pub mod synthesis;
+pub mod terms;
 pub mod verify;
 
 use std::ops::Range;
@@ -28,11 +30,13 @@ use rand::rngs::OsRng;
 use thiserror::Error;
 
 use crate::c1::Sector;
+use crate::gpu::{Gpu, GpuError};
+use crate::memory::MemoryError;
 use crate::msm::BasesError;
 use crate::params::Parameters;
-use crate::progress::Progress;
+use crate::progress::{Device, Progress};
 use crate::r1cs::NotABit;
-use crate::sector::{RegisteredProof, SectorSize};
+use crate::sector::RegisteredProof;
 use crate::variant::{ProverVariant, Variants};
 use crate::witness::WitnessError;
 use native::NativeError;
@@ -58,30 +62,73 @@ pub trait Prover {
     ) -> Result<Vec<Proof>, ProveError>;
 }
 
-/// The prover that `variants` name, for the checked parameters of `size`.
+/// Where the native prover computes its sums.
+#[derive(Clone, Copy)]
+pub enum Backend<'g> {
+    /// On this machine's processors.
+    Cpu,
+    /// On a GPU.
+    Gpu {
+        /// The GPU.
+        gpu: &'g Gpu,
+        /// Bytes of its memory to use at most, where that is less than what is free.
+        vram_bytes: Option<u64>,
+    },
+}
+
+impl Backend<'_> {
+    /// What kind of device it is.
+    pub const fn device(&self) -> Device {
+        match self {
+            Self::Cpu => Device::Cpu,
+            Self::Gpu { .. } => Device::Gpu,
+        }
+    }
+}
+
+/// The prover that `variants` name, for `proof` with the checked parameters of its size.
 ///
 /// # Errors
-/// When the file cannot be mapped.
+/// When the file cannot be mapped, or the GPU fails or has too little memory.
 pub fn prover<'p>(
     variants: Variants,
+    backend: Backend<'p>,
     parameters: &'p Parameters,
-    size: SectorSize,
-    progress: &dyn Progress,
+    proof: RegisteredProof,
 ) -> Result<Box<dyn Prover + 'p>, ProveError> {
+    let size = proof.size;
     Ok(match variants.prover {
-        ProverVariant::Native => Box::new(cpu::Cpu::new(parameters, size, variants, progress)),
+        ProverVariant::Native => {
+            let sums: Box<dyn native::Sums + 'p> = match backend {
+                Backend::Cpu => {
+                    let queries = cpu::Queries::new(parameters)?;
+                    Box::new(cpu::Cpu::new(queries, variants.into()))
+                }
+                Backend::Gpu { gpu, vram_bytes } => {
+                    let job = gpu::Job { parameters, proof, variants };
+                    Box::new(gpu::GpuSums::new(gpu, vram_bytes, job)?)
+                }
+            };
+            Box::new(native::Native::new(parameters, size, variants, sums))
+        }
         ProverVariant::Bellperson => {
-            Box::new(bellperson::Bellperson::new(parameters.path(), size, variants, progress)?)
+            Box::new(bellperson::Bellperson::new(parameters.path(), size, variants)?)
         }
     })
 }
 
-/// Host memory that proving takes at the peak, in bytes, known before any work.
-pub fn memory_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
-    match variants.prover {
-        ProverVariant::Native => cpu::memory_bytes(variants, proof),
-        ProverVariant::Bellperson => bellperson::memory_bytes(variants, proof),
+/// Host memory that proving on `device` takes at the peak, in bytes, known before any work.
+pub fn memory_bytes(variants: Variants, device: Device, proof: RegisteredProof) -> u64 {
+    match (variants.prover, device) {
+        (ProverVariant::Native, Device::Cpu) => cpu::memory_bytes(variants, proof),
+        (ProverVariant::Native, Device::Gpu) => gpu::plan::host_bytes(variants, proof),
+        (ProverVariant::Bellperson, _) => bellperson::memory_bytes(variants, proof),
     }
+}
+
+/// Partitions of the largest group that a proof's partitions are divided into.
+pub fn group_partitions(proof: RegisteredProof) -> usize {
+    prove::groups(proof.partitions()).map(|group| group.len()).max().unwrap_or(0)
 }
 
 /// The two scalars that make a proof reveal nothing of its witness.
@@ -137,6 +184,12 @@ pub enum ProveError {
         /// What is wrong in it.
         source: NativeError,
     },
+    /// The GPU fails.
+    #[error("cannot prove on the GPU")]
+    Gpu(#[source] GpuError),
+    /// The GPU's memory is too small for the plan.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// bellperson gives up.
     #[error("cannot prove partition {partition}")]
     Synthesis {

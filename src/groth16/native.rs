@@ -1,64 +1,37 @@
-//! The CPU prover: quotient, multi-scalar sums and assembly from compact assignments.
+//! The native prover: synthesis, sums on some device, assembly. One for every device.
 //!
-//! In: the parameter file's point arrays, which variable meets which base, and for a group of
-//! partitions the compact assignment and a way to evaluate the rows. Out: one proof a partition.
+//! In: the parameter file, and for a group of partitions the compact assignments. Out: one proof a
+//! partition. [`Sums`] are a device's part; what they need of the parameter file may arrive while the
+//! circuit is recorded and the witnesses are made.
 //!
 //! ```text
 //! A = alpha + sum z_i A_i + r delta            B = beta + sum z_i B_i + s delta
 //! C = sum_aux z_i L_i + sum h_i H_i + s A + r B1 - r s delta
 //! ```
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use bellperson::groth16::VerifyingKey;
 use blstrs::{Bls12, G1Projective, G2Projective};
-use ff::Field;
 use group::Curve;
 use group::prime::PrimeCurveAffine;
+use rayon::prelude::*;
 use thiserror::Error;
 
-use super::quotient::quotient;
-use super::{Blinding, Proof};
+use super::synthesis::{Synthesized, Synthesizer};
+use super::{Blinding, Proof, ProveError, Prover};
+use crate::c1::Sector;
 use crate::field::Fr;
-use crate::msm::bits::GROUP_MAX;
-use crate::msm::{Arithmetic, Bases, BasesError, BitRun, G1, G2, Group, TailTerm, Window};
-use crate::ntt::Evals;
-use crate::ntt::cpu::Domain;
-use crate::pages::filled;
-use crate::progress::{Phase, Progress, Unit};
-
-/// The five point arrays of a parameter file.
-#[derive(Clone, Copy, Debug)]
-pub struct Queries<'a> {
-    /// For the quotient: one less than the domain has points.
-    pub h: Bases<'a, G1>,
-    /// One per aux variable.
-    pub l: Bases<'a, G1>,
-    /// All inputs, then the aux variables that A uses.
-    pub a: Bases<'a, G1>,
-    /// ONE, then the aux variables that B uses.
-    pub b_g1: Bases<'a, G1>,
-    /// The same in G2.
-    pub b_g2: Bases<'a, G2>,
-}
-
-/// Which variables meet which bases of one query.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct QueryTerms {
-    /// Runs of bases that meet bits.
-    pub bits: Vec<BitRun>,
-    /// Bases that meet full scalars: [`PartitionAssignment::scalars`].
-    pub tail: Vec<TailTerm>,
-}
-
-/// [`QueryTerms`] of all queries; B1 and B2 share theirs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CircuitTerms {
-    /// Of L.
-    pub l: QueryTerms,
-    /// Of A.
-    pub a: QueryTerms,
-    /// Of B1 and B2.
-    pub b: QueryTerms,
-}
+use crate::gpu::GpuError;
+use crate::msm::BasesError;
+use crate::params::Parameters;
+use crate::params::layout::Query;
+use crate::progress::Progress;
+use crate::r1cs::{Matrices, Template};
+use crate::sector::SectorSize;
+use crate::variant::Variants;
 
 /// One partition's assignment.
 #[derive(Clone, Copy)]
@@ -71,8 +44,63 @@ pub struct PartitionAssignment<'a> {
     pub scalars: &'a [Fr],
     /// Rows, those appended for inputs included.
     pub rows: usize,
-    /// Writes a and b of all rows.
-    pub evaluate: &'a (dyn Fn(&mut [Fr], &mut [Fr]) + Sync),
+    /// Where a and b of the rows come from.
+    pub source: RowSource<'a>,
+}
+
+/// Where a and b of a partition's rows come from.
+#[derive(Clone, Copy)]
+pub enum RowSource<'a> {
+    /// The template's rows on the assignment; on the CPU this writes all of them.
+    Template(&'a (dyn Fn(&mut [Fr], &mut [Fr]) + Sync)),
+    /// Synthesis computed them.
+    Given([&'a [Fr]; 2]),
+}
+
+/// A partition's sums.
+#[derive(Clone, Copy, Debug)]
+pub struct PartitionSums {
+    /// `sum h_i H_i`
+    pub h: G1Projective,
+    /// `sum z_i L_i` over the aux variables.
+    pub l: G1Projective,
+    /// `sum z_i A_i`
+    pub a: G1Projective,
+    /// `sum z_i B_i` in G1.
+    pub b_g1: G1Projective,
+    /// The same in G2.
+    pub b_g2: G2Projective,
+}
+
+/// Computes the sums of a group of partitions.
+pub trait Sums: Send + Sync {
+    /// Fetches what the sums need from the parameter file, as far as it is not there yet. Runs
+    /// beside the other two; gives up without an error once `cancelled` is set.
+    ///
+    /// # Errors
+    /// When the parameters are broken or the device fails.
+    fn load(&self, _cancelled: &AtomicBool, _progress: &dyn Progress) -> Result<(), NativeError> {
+        Ok(())
+    }
+
+    /// Takes the circuit, before the first sums; what is known already is not made again.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn prepare(&self, template: &Template, progress: &dyn Progress) -> Result<(), NativeError>;
+
+    /// The sums of a group of partitions, in their order.
+    ///
+    /// # Errors
+    /// When a point is broken, or the device fails.
+    ///
+    /// # Panics
+    /// When the assignments do not fit the circuit, or the circuit the parameters.
+    fn of_group(
+        &self,
+        partitions: &[PartitionAssignment<'_>],
+        progress: &dyn Progress,
+    ) -> Result<Vec<PartitionSums>, NativeError>;
 }
 
 /// How the bits of a group are summed.
@@ -96,33 +124,6 @@ pub enum G2Variant {
     Serial,
 }
 
-/// How the prover computes; no choice changes a byte of a proof.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Which engine.
-    pub arithmetic: Arithmetic,
-    /// How bits are summed.
-    pub bits: BitsVariant,
-    /// When G2 is summed.
-    pub g2: G2Variant,
-    /// Windows of the sum over H.
-    pub window_h: Window,
-    /// Windows of the tails.
-    pub window_tail: Window,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            arithmetic: Arithmetic::detect(),
-            bits: BitsVariant::default(),
-            g2: G2Variant::default(),
-            window_h: Window::Auto,
-            window_tail: Window::Auto,
-        }
-    }
-}
-
 /// The native prover failed.
 #[derive(Debug, Error)]
 pub enum NativeError {
@@ -134,163 +135,148 @@ pub enum NativeError {
         /// Which point, and how.
         source: BasesError,
     },
+    /// A point of the parameter file is broken; found on a GPU, which does not say how.
+    #[error(
+        "broken points in the `{query}` array of the parameter file: point {index}: expected an \
+         uncompressed point of the curve"
+    )]
+    Point {
+        /// The array.
+        query: Query,
+        /// Index of the first broken point.
+        index: usize,
+    },
     /// Delta is infinity: proofs under this key would hide nothing.
     #[error("the verifying key's delta is the point at infinity")]
     Delta,
+    /// The GPU failed.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// The parameters did not arrive: [`Sums::load`] says why.
+    #[error("the parameters were not loaded")]
+    NotLoaded,
 }
 
-/// Proves partitions of one circuit.
-#[derive(Clone, Copy)]
-pub struct Native<'a> {
-    /// The verifying key.
-    pub vk: &'a VerifyingKey<Bls12>,
-    /// The point arrays.
-    pub queries: Queries<'a>,
-    /// Which variable meets which base.
-    pub terms: &'a CircuitTerms,
-    /// How to compute.
-    pub options: Options,
+/// Proves partitions of one sector size.
+pub struct Native<'p> {
+    parameters: &'p Parameters,
+    synthesizer: Synthesizer,
+    sums: Box<dyn Sums + 'p>,
 }
 
-/// A partition's sums over the witness.
-#[derive(Clone, Copy)]
-struct WitnessSums {
-    l: G1Projective,
-    a: G1Projective,
-    b_g1: G1Projective,
-    b_g2: G2Projective,
-}
+impl<'p> Native<'p> {
+    /// A prover with the parameters of `size`, whose sums `sums` computes.
+    pub fn new(
+        parameters: &'p Parameters,
+        size: SectorSize,
+        variants: Variants,
+        sums: Box<dyn Sums + 'p>,
+    ) -> Self {
+        Self { parameters, synthesizer: Synthesizer::new(size, Matrices::Ab, variants), sums }
+    }
 
-impl Native<'_> {
-    /// Proves a group of partitions; with one blinding each.
-    ///
-    /// # Errors
-    /// When a point in the parameter file is broken, or its delta is infinity.
-    ///
-    /// # Panics
-    /// When there are not as many blindings as partitions, or the terms do not fit the point
-    /// arrays or the assignments.
-    pub fn prove(
+    /// Synthesizes the group beside the recording of the circuit, and sums.
+    fn group_sums(
         &self,
-        partitions: &[PartitionAssignment<'_>],
+        sector: &Sector,
+        partitions: Range<usize>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PartitionSums>, ProveError> {
+        let first = partitions.start;
+        let (prepared, synthesized) = thread::scope(|scope| {
+            let prepare = || self.sums.prepare(self.synthesizer.template(progress), progress);
+            let prepare = scope.spawn(prepare);
+            let synthesized = self.synthesizer.synthesize(sector, partitions, progress);
+            (joined(prepare), synthesized)
+        });
+        let synthesized = synthesized?;
+        prepared.map_err(|error| self.told(error))?;
+        let template = self.synthesizer.template(progress);
+        // The tails' scalars: inputs, then field elements.
+        let scalars: Vec<Vec<Fr>> = synthesized
+            .par_iter()
+            .map(|Synthesized { witness, .. }| [&witness.inputs[..], &witness.full].concat())
+            .collect();
+        let evaluators: Vec<_> = synthesized
+            .iter()
+            .map(|partition| move |a: &mut [Fr], b: &mut [Fr]| partition.evaluate(template, a, b))
+            .collect();
+        let assignments: Vec<PartitionAssignment<'_>> = synthesized
+            .iter()
+            .zip(&scalars)
+            .zip(&evaluators)
+            .enumerate()
+            .map(|(offset, ((partition, scalars), evaluate))| PartitionAssignment {
+                partition: first + offset,
+                words: &partition.witness.words,
+                scalars,
+                rows: template.rows() + template.inputs(),
+                source: partition.rows().map_or(RowSource::Template(evaluate), RowSource::Given),
+            })
+            .collect();
+        self.sums.of_group(&assignments, progress).map_err(|error| self.told(error))
+    }
+
+    /// Names the parameter file where it is at fault.
+    fn told(&self, error: NativeError) -> ProveError {
+        match error {
+            NativeError::Gpu(source) => ProveError::Gpu(source),
+            source => ProveError::Native { path: self.parameters.path().to_owned(), source },
+        }
+    }
+}
+
+impl Prover for Native<'_> {
+    fn prove_group(
+        &self,
+        sector: &Sector,
+        partitions: Range<usize>,
         blindings: &[Blinding],
         progress: &dyn Progress,
-    ) -> Result<Vec<Proof>, NativeError> {
-        assert_eq!(partitions.len(), blindings.len(), "one blinding a partition");
-        if bool::from(self.vk.delta_g1.is_identity() | self.vk.delta_g2.is_identity()) {
-            return Err(NativeError::Delta);
-        }
-        let h: Vec<G1Projective> = partitions
-            .iter()
-            .map(|partition| self.h_sum(partition, progress))
-            .collect::<Result<_, _>>()?;
-        let sums = self.witness_sums(partitions, progress)?;
-        let proofs = h.into_iter().zip(sums).zip(blindings);
-        Ok(proofs.map(|((h, sums), &blinding)| self.assemble(h, sums, blinding)).collect())
-    }
-
-    /// `sum h_i H_i`.
-    fn h_sum(
-        &self,
-        partition: &PartitionAssignment<'_>,
-        progress: &dyn Progress,
-    ) -> Result<G1Projective, NativeError> {
-        let n = self.queries.h.len() + 1;
-        assert!(n.is_power_of_two() && partition.rows <= n, "the rows fit the domain");
-        let bytes = size_of::<Fr>() as u64 * n as u64;
-        let [mut a, mut b] = [(); 2].map(|()| filled(Fr::ZERO, n));
-        let phase = Phase::new("rows")
-            .partition(partition.partition)
-            .total(partition.rows as u64, Unit::Items);
-        progress.run(phase, 2 * bytes, |_| {
-            (partition.evaluate)(&mut a[..partition.rows], &mut b[..partition.rows]);
+    ) -> Result<Vec<Proof>, ProveError> {
+        let cancelled = AtomicBool::new(false);
+        let (loaded, sums) = thread::scope(|scope| {
+            let load = scope.spawn(|| self.sums.load(&cancelled, progress));
+            let sums = self.group_sums(sector, partitions, progress);
+            cancelled.store(sums.is_err(), Ordering::Relaxed);
+            (joined(load), sums)
         });
-        let phase =
-            Phase::new("quotient").partition(partition.partition).total(n as u64, Unit::Items);
-        let h = progress.run(phase, 6 * bytes, |_| {
-            // Here, so that its spare array is gone before the sum.
-            let domain = Domain::new(self.options.arithmetic, n.trailing_zeros());
-            quotient(&domain, Evals(a), Evals(b))
-        });
-        let phase =
-            Phase::new("h").partition(partition.partition).total(h.len() as u64, Unit::Items);
-        let window = self.options.window_h;
-        progress
-            .run(phase, 96 * h.len() as u64, |_| {
-                self.options.arithmetic.dense_sum(self.queries.h, &h, window)
-            })
-            .map_err(in_query("h"))
-    }
-
-    /// The sums of bits and tails over L, A, B1 and B2.
-    fn witness_sums(
-        &self,
-        partitions: &[PartitionAssignment<'_>],
-        progress: &dyn Progress,
-    ) -> Result<Vec<WitnessSums>, NativeError> {
-        let Queries { l, a, b_g1, b_g2, .. } = self.queries;
-        let CircuitTerms { l: l_terms, a: a_terms, b: b_terms } = self.terms;
-        let in_g1 = || {
-            let bytes = 96 * (l.len() + a.len() + b_g1.len()) as u64;
-            progress.run(Phase::new("sums-g1"), bytes, |_| {
-                Ok([
-                    self.query_sums(l, l_terms, partitions).map_err(in_query("l"))?,
-                    self.query_sums(a, a_terms, partitions).map_err(in_query("a"))?,
-                    self.query_sums(b_g1, b_terms, partitions).map_err(in_query("b_g1"))?,
-                ])
-            })
-        };
-        let in_g2 = || {
-            progress.run(Phase::new("sums-g2"), 192 * b_g2.len() as u64, |_| {
-                self.query_sums(b_g2, b_terms, partitions).map_err(in_query("b_g2"))
-            })
-        };
-        let (g1, g2) = match self.options.g2 {
-            G2Variant::Parallel => rayon::join(in_g1, in_g2),
-            G2Variant::Serial => (in_g1(), in_g2()),
-        };
-        let ([l, a, b_g1], b_g2) = (g1?, g2?);
-        let sums = l.into_iter().zip(a).zip(b_g1).zip(b_g2);
-        Ok(sums.map(|(((l, a), b_g1), b_g2)| WitnessSums { l, a, b_g1, b_g2 }).collect())
-    }
-
-    /// Per partition, the sum of one query's bases times their variables.
-    fn query_sums<C: Group>(
-        &self,
-        bases: Bases<'_, C>,
-        terms: &QueryTerms,
-        partitions: &[PartitionAssignment<'_>],
-    ) -> Result<Vec<C::Projective>, BasesError> {
-        let Options { arithmetic, bits, window_tail, .. } = self.options;
-        let words: Vec<&[u64]> = partitions.iter().map(|partition| partition.words).collect();
-        let scalars: Vec<&[Fr]> = partitions.iter().map(|partition| partition.scalars).collect();
-        let group = match bits {
-            BitsVariant::Pattern => GROUP_MAX,
-            BitsVariant::Each => 1,
-        };
-        let mut sums = Vec::with_capacity(partitions.len());
-        for words in words.chunks(group) {
-            sums.extend(arithmetic.bit_sums(bases, &terms.bits, words)?);
-        }
-        let tails = arithmetic.tail_sums(bases, &terms.tail, &scalars, window_tail)?;
-        for (sum, tail) in sums.iter_mut().zip(tails) {
-            *sum += tail;
-        }
-        Ok(sums)
-    }
-
-    /// The proof from its sums. C's `s A` and `r B1` contain `r s delta` twice; once stays.
-    fn assemble(&self, h: G1Projective, sums: WitnessSums, blinding: Blinding) -> Proof {
-        let (vk, Blinding { r, s }) = (self.vk, blinding);
-        let a = sums.a + vk.alpha_g1 + vk.delta_g1 * r;
-        let b_g1 = sums.b_g1 + vk.beta_g1 + vk.delta_g1 * s;
-        let b = sums.b_g2 + vk.beta_g2 + vk.delta_g2 * s;
-        let c = sums.l + h + a * s + b_g1 * r - vk.delta_g1 * (r * s);
-        Proof { a: a.to_affine(), b: b.to_affine(), c: c.to_affine() }
+        // Without parameters the sums fail too, and know less of the reason.
+        loaded.map_err(|error| self.told(error))?;
+        proofs(self.parameters.vk(), &sums?, blindings).map_err(|error| self.told(error))
     }
 }
 
-/// Names the array in which a point is broken.
-fn in_query(query: &'static str) -> impl Fn(BasesError) -> NativeError {
-    move |source| NativeError::Bases { query, source }
+/// What a thread returns, or its panic.
+pub(super) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The proofs of partitions with these sums; with one blinding each.
+///
+/// # Errors
+/// When the key's delta is infinity.
+///
+/// # Panics
+/// When there are not as many blindings as sums.
+pub fn proofs(
+    vk: &VerifyingKey<Bls12>,
+    sums: &[PartitionSums],
+    blindings: &[Blinding],
+) -> Result<Vec<Proof>, NativeError> {
+    assert_eq!(sums.len(), blindings.len(), "one blinding a partition");
+    if bool::from(vk.delta_g1.is_identity() | vk.delta_g2.is_identity()) {
+        return Err(NativeError::Delta);
+    }
+    Ok(sums.iter().zip(blindings).map(|(sums, &blinding)| assemble(vk, sums, blinding)).collect())
+}
+
+/// The proof from its sums. C's `s A` and `r B1` contain `r s delta` twice; once stays.
+fn assemble(vk: &VerifyingKey<Bls12>, sums: &PartitionSums, blinding: Blinding) -> Proof {
+    let Blinding { r, s } = blinding;
+    let a = sums.a + vk.alpha_g1 + vk.delta_g1 * r;
+    let b_g1 = sums.b_g1 + vk.beta_g1 + vk.delta_g1 * s;
+    let b = sums.b_g2 + vk.beta_g2 + vk.delta_g2 * s;
+    let c = sums.l + sums.h + a * s + b_g1 * r - vk.delta_g1 * (r * s);
+    Proof { a: a.to_affine(), b: b.to_affine(), c: c.to_affine() }
 }

@@ -13,7 +13,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::Blinding;
+use super::cpu::{Cpu, Options, Queries};
 use super::native::*;
+use super::terms::{CircuitTerms, QueryTerms};
 use crate::field::{Fr, Ifma};
 use crate::msm::{Arithmetic, Bases, BitRun, G1, G2, TailTerm, Window, WindowBits};
 use crate::progress::Silent;
@@ -253,19 +255,13 @@ fn proofs_are_bellpersons_byte_for_byte_in_every_variant() {
     };
     let words = recorders.each_ref().map(|recorder| split.words(recorder));
     let scalars = recorders.each_ref().map(|recorder| split.scalars(recorder));
-    let evaluators = recorders.each_ref().map(|recorder| {
-        move |a: &mut [Fr], b: &mut [Fr]| {
-            a.copy_from_slice(&recorder.a);
-            b.copy_from_slice(&recorder.b);
-        }
-    });
     let partitions: Vec<PartitionAssignment<'_>> = (0..circuits.len())
         .map(|i| PartitionAssignment {
             partition: i,
             words: &words[i],
             scalars: &scalars[i],
             rows: recorders[i].a.len(),
-            evaluate: &evaluators[i],
+            source: RowSource::Given([&recorders[i].a, &recorders[i].b]),
         })
         .collect();
 
@@ -282,9 +278,9 @@ fn proofs_are_bellpersons_byte_for_byte_in_every_variant() {
         Ifma::detect().map(|ifma| Options { arithmetic: Arithmetic::Vector(ifma), ..fast }),
     );
     for options in variants {
-        let queries = arrays.queries();
-        let native = Native { vk: &params.vk, queries, terms: &terms, options };
-        let proofs = native.prove(&partitions, &blindings, &Silent).expect("sound parameters");
+        let cpu = Cpu::with_terms(arrays.queries(), terms.clone(), options);
+        let sums = cpu.of_group(&partitions, &Silent).expect("sound parameters");
+        let proofs = proofs(&params.vk, &sums, &blindings).expect("a sound key");
         let ours: Vec<Vec<u8>> = proofs.iter().map(bytes).collect();
         assert_eq!(ours, expected, "{options:?}");
         let key = prepare_verifying_key(&params.vk);

@@ -46,7 +46,7 @@ pub fn prove_with(
 }
 
 /// Consecutive groups of nearly equal size, at most [`GROUP_PARTITIONS`] each.
-fn groups(partitions: usize) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn groups(partitions: usize) -> impl Iterator<Item = Range<usize>> {
     let count = partitions.div_ceil(GROUP_PARTITIONS);
     (0..count).map(move |group| group * partitions / count..(group + 1) * partitions / count)
 }
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::c1::{self, GivenIds};
-    use crate::progress::{Device, PhaseId};
+    use crate::progress::{Device, PhaseId, Span};
     use crate::reference::public_inputs;
 
     #[test]
@@ -215,6 +215,7 @@ mod tests {
         }
         fn advance(&self, _: PhaseId, _: u64) {}
         fn finish(&self, _: PhaseId, _: u64, _: Device) {}
+        fn measured(&self, _: Phase, _: Span, _: u64, _: Device) {}
         fn note(&self, _: &str) {}
         fn warn(&self, line: &str) {
             self.0.lock().expect("no test panics while it is held").push(line.to_owned());

@@ -1,6 +1,7 @@
 //! Synthesis: from vanilla proofs to assignments and rows, by the chosen variant.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use blstrs::Scalar as Fr;
 use rayon::prelude::*;
@@ -21,8 +22,10 @@ use crate::witness::{self, Layout, Witness};
 
 /// Makes assignments for one sector size.
 pub struct Synthesizer {
-    template: Template,
+    size: SectorSize,
+    matrices: Matrices,
     variants: Variants,
+    template: OnceLock<Template>,
 }
 
 /// One partition's assignment and rows.
@@ -34,21 +37,17 @@ pub struct Synthesized {
 }
 
 impl Synthesizer {
-    /// Records the template of `size` with `matrices`.
-    pub fn new(
-        size: SectorSize,
-        matrices: Matrices,
-        variants: Variants,
-        progress: &dyn Progress,
-    ) -> Self {
-        let template =
-            progress.run(Phase::new("template"), 0, |_| Template::record(size, matrices));
-        Self { template, variants }
+    /// For the circuit of `size`, whose template will have `matrices`.
+    pub const fn new(size: SectorSize, matrices: Matrices, variants: Variants) -> Self {
+        Self { size, matrices, variants, template: OnceLock::new() }
     }
 
-    /// The circuit.
-    pub const fn template(&self) -> &Template {
-        &self.template
+    /// The circuit, recorded when it is first asked for: compact assignments do without.
+    pub fn template(&self, progress: &dyn Progress) -> &Template {
+        self.template.get_or_init(|| {
+            let record = |_| Template::record(self.size, self.matrices);
+            progress.run(Phase::new("template"), 0, record)
+        })
     }
 
     /// Synthesizes `partitions` of `sector`.
@@ -70,42 +69,44 @@ impl Synthesizer {
                     .collect())
             });
         }
+        let template = self.template(progress);
         partitions
             .map(|partition| {
                 progress.run(Phase::new("synthesis").partition(partition), 0, |_| {
                     let synthesis = row_by_row(sector, partition, self.variants)?;
-                    self.compacted(partition, synthesis)
+                    compacted(template, partition, synthesis)
                 })
             })
             .collect()
     }
+}
 
-    fn compacted(&self, partition: usize, synthesis: Synthesis) -> Result<Synthesized, ProveError> {
-        let Synthesis { a, b, inputs, aux, .. } = synthesis;
-        let layout = Layout::new(self.template.size);
-        let witness = compact(&self.template, layout, Assignment { inputs, aux })
-            .map_err(|source| ProveError::NotABit { partition, source })?;
-        Ok(Synthesized { witness, rows: Some([a, b]) })
-    }
+fn compacted(
+    template: &Template,
+    partition: usize,
+    synthesis: Synthesis,
+) -> Result<Synthesized, ProveError> {
+    let Synthesis { a, b, inputs, aux, .. } = synthesis;
+    let layout = Layout::new(template.size);
+    let witness = compact(template, layout, Assignment { inputs, aux })
+        .map_err(|source| ProveError::NotABit { partition, source })?;
+    Ok(Synthesized { witness, rows: Some([a, b]) })
 }
 
 impl Synthesized {
-    /// Writes a and b of all rows, those appended for inputs included.
+    /// a and b of all rows, those appended for inputs included, where synthesis computed them.
+    pub fn rows(&self) -> Option<[&[Fr]; 2]> {
+        self.rows.as_ref().map(|[a, b]| [&a[..], &b[..]])
+    }
+
+    /// Writes a and b of all rows, by the template.
     ///
     /// # Panics
     /// When the slices have another length.
     pub fn evaluate(&self, template: &Template, a: &mut [Fr], b: &mut [Fr]) {
-        match &self.rows {
-            None => {
-                let evaluator = Evaluator::new(template, &self.witness);
-                assert_eq!(a.len(), evaluator.rows(), "all rows");
-                evaluator.fill(0, a, b);
-            }
-            Some(rows) => {
-                a.copy_from_slice(&rows[0]);
-                b.copy_from_slice(&rows[1]);
-            }
-        }
+        let evaluator = Evaluator::new(template, &self.witness);
+        assert_eq!(a.len(), evaluator.rows(), "all rows");
+        evaluator.fill(0, a, b);
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::timeline::{PhaseRecord, Running, Timeline, milliseconds};
-use super::{Device, Phase, PhaseId, Progress, Unit};
+use super::{Device, Phase, PhaseId, Progress, Span, Unit};
 use crate::memory::Bytes;
 use crate::settings::Verbosity;
 use crate::sys;
@@ -146,6 +146,17 @@ impl Progress for Console {
         if let Some(text) = text {
             self.line(&mut state, &text);
         }
+    }
+
+    fn measured(&self, phase: Phase, span: Span, bytes: u64, device: Device) {
+        let mut state = self.state();
+        let record = state.timeline.measured(phase, span, bytes, device);
+        let text = format!(
+            "{} on the {device}: {:.3} s",
+            describe(record.name, record.partition),
+            record.ms / 1000.0
+        );
+        self.line(&mut state, &text);
     }
 
     fn note(&self, line: &str) {

@@ -4,6 +4,7 @@ pub mod console;
 pub mod timeline;
 
 use std::fmt;
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -69,6 +70,15 @@ impl fmt::Display for Device {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PhaseId(pub u64);
 
+/// When a phase ran that is told afterwards.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Its end.
+    pub ended: Instant,
+    /// How long it took, in milliseconds.
+    pub ms: f64,
+}
+
 /// Receives phases, units done and lines for the person who waits.
 ///
 /// Phases may overlap and may be reported from any thread.
@@ -79,6 +89,8 @@ pub trait Progress: Send + Sync {
     fn advance(&self, id: PhaseId, units: u64);
     /// The phase ends now, having moved `bytes` bytes on `device`.
     fn finish(&self, id: PhaseId, bytes: u64, device: Device);
+    /// A phase is over that a device timed itself.
+    fn measured(&self, phase: Phase, span: Span, bytes: u64, device: Device);
     /// One line that the person should see: a fact found.
     fn note(&self, line: &str);
     /// One line that the person must see, also in the report: something is not as it should be.
@@ -106,5 +118,6 @@ impl Progress for Silent {
     }
     fn advance(&self, _: PhaseId, _: u64) {}
     fn finish(&self, _: PhaseId, _: u64, _: Device) {}
+    fn measured(&self, _: Phase, _: Span, _: u64, _: Device) {}
     fn note(&self, _: &str) {}
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::{Device, Phase};
+use super::{Device, Phase, Span};
 
 /// A phase that is over.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,6 +96,26 @@ impl Timeline {
         self.records.last()
     }
 
+    /// A phase is over that was timed elsewhere; its record.
+    pub fn measured(
+        &mut self,
+        phase: Phase,
+        span: Span,
+        bytes: u64,
+        device: Device,
+    ) -> &PhaseRecord {
+        let end_ms = milliseconds(span.ended.saturating_duration_since(self.started));
+        self.records.push(PhaseRecord {
+            name: phase.name,
+            partition: phase.partition,
+            start_ms: rounded_ms((end_ms - span.ms).max(0.0)),
+            ms: rounded_ms(span.ms),
+            bytes,
+            device,
+        });
+        self.records.last().expect("one was just added")
+    }
+
     /// The phases that run, the latest last.
     pub fn running(&self) -> &[(u64, Running)] {
         &self.running
@@ -124,6 +144,11 @@ pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1000.0
 }
 
+/// Milliseconds to the microsecond.
+fn rounded_ms(ms: f64) -> f64 {
+    (ms * 1000.0).round() / 1000.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +175,17 @@ mod tests {
         }
         assert!(timeline.running().is_empty());
         assert_eq!(timeline.finish(first, 0, Device::Cpu, at(60)), None, "it is over already");
+    }
+
+    #[test]
+    fn a_measured_phase_lies_before_its_end() {
+        let start = Instant::now();
+        let mut timeline = Timeline::new(start);
+        let ended = start + Duration::from_millis(50);
+        let phase = Phase::new("ntt").partition(1);
+        let record = timeline.measured(phase, Span { ended, ms: 20.5 }, 7, Device::Gpu).clone();
+        assert_eq!((record.start_ms, record.ms, record.bytes), (29.5, 20.5, 7));
+        assert_eq!(timeline.records(), [record]);
     }
 
     #[test]

@@ -5,12 +5,14 @@
 mod msm;
 mod ntt;
 mod pairs;
+mod rows;
 
 pub(super) use self::msm::*;
 pub use self::ntt::Store;
 pub(super) use self::ntt::*;
 pub use self::pairs::PairKernels;
 pub(super) use self::pairs::*;
+pub(super) use self::rows::*;
 use super::device::{KernelArgument, Launch};
 use super::{Curve, DeviceData, DeviceSlice, Gpu, GpuError};
 
@@ -35,6 +37,10 @@ pub(in crate::gpu) const WINDOW_WIDTH_MAX: u32 = 23;
 const ACCUMULATE_THREADS: u32 = 128;
 const ELEMENT_THREADS: u32 = 256;
 const MULTIPLES_PER_THREAD: usize = 16;
+
+/// Challenges that a thread evaluates its small row for.
+const ROWS_CHALLENGES: usize = 6;
+const ROWS_THREADS: u32 = 128;
 
 macro_rules! kernels {
     ($($variant:ident = $name:literal),* $(,)?) => {
@@ -65,6 +71,8 @@ kernels! {
     NttPassDit = "ntt_pass_dit",
     NttFillTwiddles = "ntt_fill_twiddles",
     NttBitReverse = "ntt_bit_reverse",
+    RowsSmall = "rows_small",
+    RowsGeneral = "rows_general",
     MsmSplitDigits = "msm_split_digits",
     MsmSplitPatterns = "msm_split_patterns",
     MsmCountBins = "msm_count_bins",
@@ -180,21 +188,22 @@ pub(in crate::gpu) fn decode_points<C: Curve>(
     gpu.launch_elements(C::DECODE, out.len(), &arguments)
 }
 
-/// `points_gather`: `out[i] = input[indices[i]]`.
+/// `points_gather`: `out[i] = input[indices[i] - first]`.
 pub(in crate::gpu) fn gather<T: DeviceData>(
     gpu: &Gpu,
     out: DeviceSlice<'_, T>,
     input: DeviceSlice<'_, T>,
     indices: DeviceSlice<'_, u32>,
+    first: usize,
 ) -> Result<(), GpuError> {
     assert_eq!(out.len(), indices.len(), "an index an element");
     const { assert!(size_of::<T>().is_multiple_of(16), "elements of 16-byte words") };
     let quads = size_of::<T>() / 16;
-    let (n, quads32) = (count32(out.len()), count32(quads));
+    let (n, quads32, first) = (count32(out.len()), count32(quads), count32(first));
     gpu.launch_elements(
         Kernel::PointsGather,
         out.len() * quads,
-        &[&out.address(), &input.address(), &indices.address(), &n, &quads32],
+        &[&out.address(), &input.address(), &indices.address(), &n, &quads32, &first],
     )
 }
 

@@ -1,6 +1,8 @@
 //! Launchers of gpu/msm_*.cu.
 #![expect(unsafe_code, reason = "the layouts of kernels' parameters are vouched for here")]
 
+use std::ops::Range;
+
 use blstrs::Scalar;
 
 use super::{
@@ -62,27 +64,64 @@ pub(in crate::gpu) fn split_digits(
     )
 }
 
-/// `msm_split_patterns` for `partitions` witnesses of `bits.len() / partitions` words.
+/// In a table of bit places: a base that meets no bit.
+pub(in crate::gpu) const NO_BIT: u32 = u32::MAX;
+
+/// Which bit of a witness each base meets, `BitPlaces` in gpu/msm_digits.cu.
+#[derive(Clone, Copy)]
+pub(in crate::gpu) struct BitPlaces<'a> {
+    pub(in crate::gpu) table: DeviceSlice<'a, u32>,
+    pub(in crate::gpu) head: usize,
+    pub(in crate::gpu) period: usize,
+    pub(in crate::gpu) bit_start: usize,
+    pub(in crate::gpu) bit_stride: usize,
+    /// Bits of a witness that the places need.
+    pub(in crate::gpu) bits: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct BitPlacesParameter {
+    table: u64,
+    head: u32,
+    period: u32,
+    bit_start: u32,
+    bit_stride: u32,
+}
+
+// SAFETY: `repr(C)` without padding, fields as in gpu/msm_digits.cu.
+unsafe impl KernelArgument for BitPlacesParameter {}
+const _: () = assert!(size_of::<BitPlacesParameter>() == 24);
+
+/// `msm_split_patterns` of the bases `range` for `partitions` witnesses of `bits.len() /
+/// partitions` words; zero patterns after them.
 pub(in crate::gpu) fn split_patterns(
     gpu: &Gpu,
     digits: DeviceSlice<'_, u32>,
     bits: DeviceSlice<'_, u32>,
-    map: Option<DeviceSlice<'_, u32>>,
     partitions: usize,
+    places: &BitPlaces<'_>,
+    range: Range<usize>,
 ) -> Result<(), GpuError> {
     assert!((1..=PARTITIONS_MAX).contains(&partitions), "1 to {PARTITIONS_MAX} partitions");
     assert_eq!(bits.len() % partitions, 0, "witnesses of one length");
     let words = bits.len() / partitions;
-    match map {
-        Some(map) => assert_eq!(map.len(), digits.len(), "a witness index a base"),
-        None => assert!(digits.len() <= 32 * words, "a bit a base"),
-    }
-    let (n, words, count) = (count32(digits.len()), count32(words), count32(partitions));
-    let map = map.map_or(0, |map| map.address());
+    assert!(places.bits <= 32 * words, "{} bits of {words} words", places.bits);
+    assert!(range.len() <= digits.len(), "a digit a base");
+    assert!(places.table.len() >= places.head && places.period > 0, "a period of the table");
+    let parameter = BitPlacesParameter {
+        table: places.table.address(),
+        head: count32(places.head),
+        period: count32(places.period),
+        bit_start: count32(places.bit_start),
+        bit_stride: count32(places.bit_stride),
+    };
+    let (n, first, count) = (count32(digits.len()), count32(range.start), count32(range.len()));
+    let (words, partitions) = (count32(words), count32(partitions));
     gpu.launch_elements(
         Kernel::MsmSplitPatterns,
         digits.len(),
-        &[&digits.address(), &bits.address(), &map, &n, &words, &count],
+        &[&digits.address(), &bits.address(), &parameter, &n, &first, &count, &words, &partitions],
     )
 }
 

@@ -83,17 +83,17 @@ fn chunk_and_carries(n: usize, batch: usize, windows: Windows) -> (usize, [usize
 }
 
 impl<'g, C: Curve> BucketSums<'g, C> {
-    /// For up to `n` points, `batch` windows at a time.
+    /// For up to `n` points, `batch` windows at a time, after `rounds` rounds of pairs.
     pub(super) fn new(
         gpu: &'g Gpu,
         n: usize,
         windows: Windows,
         batch: usize,
+        rounds: usize,
     ) -> Result<Self, GpuError> {
         let all = windows.count as usize;
-        let tree = PairTree::new(gpu, n, windows, batch)?;
-        let level = tree.as_ref().map_or(0, PairTree::level);
-        let (chunk, carries) = chunk_and_carries(n >> level, batch, windows);
+        let tree = PairTree::new(gpu, n, batch, rounds)?;
+        let (chunk, carries) = chunk_and_carries(n >> rounds, batch, windows);
         let [first, next] = carries.map(|count| all * count);
         Ok(Self {
             gpu,
@@ -108,12 +108,11 @@ impl<'g, C: Curve> BucketSums<'g, C> {
     }
 
     /// Device memory of [`BucketSums::new`].
-    pub(super) fn bytes(n: usize, windows: Windows, batch: usize) -> u64 {
-        let level = PairTree::<C>::level_of(n, windows);
-        let (_, carries) = chunk_and_carries(n >> level, batch, windows);
+    pub(super) fn bytes(n: usize, windows: Windows, batch: usize, rounds: usize) -> u64 {
+        let (_, carries) = chunk_and_carries(n >> rounds, batch, windows);
         let sum = size_of::<Xyzz<C::Field>>();
         let window = windows.bucket_stride() * sum + (carries[0] + carries[1]) * (sum + 4);
-        (windows.count as usize * window) as u64 + PairTree::<C>::bytes(n, windows, batch)
+        (windows.count as usize * window) as u64 + PairTree::<C>::bytes(n, batch, rounds)
     }
 
     /// Enqueues empty buckets.

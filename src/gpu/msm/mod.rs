@@ -2,6 +2,7 @@
 
 mod bits;
 mod buckets;
+mod tail;
 mod tree;
 
 use blstrs::Scalar;
@@ -9,6 +10,7 @@ use group::Group;
 
 pub use self::bits::BitSums;
 use self::buckets::{BucketSums, Partition};
+pub use self::tail::TailSums;
 use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
 use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
 
@@ -121,6 +123,7 @@ impl<'g, C: Curve> Msm<'g, C> {
     pub fn new(gpu: &'g Gpu, n: usize) -> Result<Self, GpuError> {
         let sizes = Sizes::new(n);
         let [first, next] = sizes.reduced;
+        let rounds = tree::round_count::<C>(n, sizes.windows);
         Ok(Self {
             gpu,
             n,
@@ -130,7 +133,7 @@ impl<'g, C: Curve> Msm<'g, C> {
             partition: Partition::new(gpu, n, sizes.batch)?,
             sorted: DeviceBuffer::new(gpu, sizes.sorted)?,
             starts: DeviceBuffer::new(gpu, sizes.starts)?,
-            sums: BucketSums::new(gpu, n, sizes.windows, sizes.batch)?,
+            sums: BucketSums::new(gpu, n, sizes.windows, sizes.batch, rounds)?,
             weighted: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
             plain: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
         })
@@ -142,11 +145,12 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// When `n` is not below 2^31.
     pub fn bytes(n: usize) -> u64 {
         let sizes = Sizes::new(n);
+        let rounds = tree::round_count::<C>(n, sizes.windows);
         let words = sizes.digits + sizes.sorted + sizes.starts;
         let reduced = 2 * (sizes.reduced[0] + sizes.reduced[1]) * size_of::<Xyzz<C::Field>>();
         (4 * words + reduced) as u64
             + Partition::bytes(n, sizes.batch)
-            + BucketSums::<C>::bytes(n, sizes.windows, sizes.batch)
+            + BucketSums::<C>::bytes(n, sizes.windows, sizes.batch, rounds)
     }
 
     /// The number of points at most.

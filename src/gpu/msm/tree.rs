@@ -12,11 +12,12 @@ pub(super) struct PairTree<'g, C: Curve> {
     levels: DeviceBuffer<'g, C::Affine>,
 }
 
-/// Rounds that leave an average bucket of the widest windows two to four points: further ones cost
-/// more in rests than they save.
-fn round_count(n: usize, windows: Windows) -> usize {
+/// Rounds that leave an average bucket of the widest windows two to four of `n` points: further ones
+/// cost more in rests than they save. None where the curve has no kernels for them.
+pub(super) fn round_count<C: Curve>(n: usize, windows: Windows) -> usize {
     let average = (n / windows.bucket_stride()).max(1);
-    (average.ilog2() as usize).saturating_sub(1).min(PAIR_ROUNDS_MAX)
+    let rounds = (average.ilog2() as usize).saturating_sub(1).min(PAIR_ROUNDS_MAX);
+    if C::PAIRS.is_some() { rounds } else { 0 }
 }
 
 /// Words of flags and points of all levels.
@@ -26,36 +27,32 @@ fn counts(n: usize, batch: usize, rounds: usize) -> (usize, usize) {
 }
 
 impl<'g, C: Curve> PairTree<'g, C> {
-    /// For up to `n` entries in each of `batch` windows; `None` where sums go without.
+    /// For up to `n` entries in each of `batch` windows; `None` for no rounds.
+    ///
+    /// # Panics
+    /// When rounds are asked for where the curve has none.
     pub(super) fn new(
         gpu: &'g Gpu,
         n: usize,
-        windows: Windows,
         batch: usize,
+        rounds: usize,
     ) -> Result<Option<Self>, GpuError> {
-        let rounds = Self::level_of(n, windows);
-        let Some(kernels) = C::PAIRS.filter(|_| rounds > 0) else {
+        if rounds == 0 {
             return Ok(None);
-        };
+        }
+        let kernels = C::PAIRS.expect("rounds are counted only for curves that have them");
         let (flags, points) = counts(n, batch, rounds);
         let flags = DeviceBuffer::new(gpu, flags)?;
         Ok(Some(Self { gpu, kernels, rounds, flags, levels: DeviceBuffer::new(gpu, points)? }))
     }
 
     /// Device memory of [`PairTree::new`].
-    pub(super) fn bytes(n: usize, windows: Windows, batch: usize) -> u64 {
-        match Self::level_of(n, windows) {
-            0 => 0,
-            rounds => {
-                let (flags, points) = counts(n, batch, rounds);
-                (flags * 4 + points * size_of::<C::Affine>()) as u64
-            }
+    pub(super) fn bytes(n: usize, batch: usize, rounds: usize) -> u64 {
+        if rounds == 0 {
+            return 0;
         }
-    }
-
-    /// The level that the rounds over up to `n` entries lead to; 0 where there are none.
-    pub(super) fn level_of(n: usize, windows: Windows) -> usize {
-        if C::PAIRS.is_some() { round_count(n, windows) } else { 0 }
+        let (flags, points) = counts(n, batch, rounds);
+        (flags * 4 + points * size_of::<C::Affine>()) as u64
     }
 
     /// The level that the rounds lead to.
@@ -103,14 +100,16 @@ impl<'g, C: Curve> PairTree<'g, C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::{G1, G2};
 
     #[test]
     fn rounds_leave_two_to_four_points_a_bucket() {
         let windows = Windows { count: 12, width: 22, wide_count: 3 };
-        assert_eq!(round_count(1 << 27, windows), 5);
-        assert_eq!(round_count(1 << 23, windows), 1);
-        assert_eq!(round_count(1 << 22, windows), 0);
-        assert_eq!(round_count(0, windows), 0);
-        assert_eq!(round_count(1 << 27, Windows::of_patterns(10)), PAIR_ROUNDS_MAX);
+        assert_eq!(round_count::<G1>(1 << 27, windows), 5);
+        assert_eq!(round_count::<G1>(1 << 23, windows), 1);
+        assert_eq!(round_count::<G1>(1 << 22, windows), 0);
+        assert_eq!(round_count::<G1>(0, windows), 0);
+        assert_eq!(round_count::<G1>(1 << 27, Windows::of_patterns(10)), PAIR_ROUNDS_MAX);
+        assert_eq!(round_count::<G2>(1 << 27, windows), 0);
     }
 }
