@@ -14,7 +14,7 @@ use ec_gpu::{GpuField, GpuName};
 use ec_gpu_gen::SourceBuilder;
 
 /// The one translation unit of the device code, in order.
-const DEVICE_FILES: [&str; 14] = [
+const DEVICE_FILES: [&str; 15] = [
     "prelude.cuh",
     "tuning.cuh",
     "field.cuh",
@@ -26,6 +26,7 @@ const DEVICE_FILES: [&str; 14] = [
     "rows.cu",
     "msm_digits.cu",
     "msm_sort.cu",
+    "msm_levels.cu",
     "msm_pairs.cu",
     "msm_accumulate.cu",
     "msm_reduce.cu",

@@ -7,22 +7,6 @@
 
 static const uint32_t NO_BUCKET = 0xffffffffu;
 
-// The last b with starts[b] >> level <= position, for starts[0] >> level <= position < starts[count]
-// >> level.
-DEVICE uint32_t find_bucket(const uint32_t* starts, uint32_t count, uint32_t level,
-                            uint32_t position) {
-    uint32_t low = 0, high = count;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (starts[middle] >> level <= position) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 // One batch of windows; `y` in a shape is the window within it.
 template <class F> struct Accumulation {
     // [y][bucket_stride], identities on entry.
@@ -37,8 +21,6 @@ template <class F> struct Accumulation {
     // [y][bucket_stride + 1].
     const uint32_t* starts;
     uint32_t n, bucket_stride, threads, chunk, point_stride;
-    // A bucket's entries are [start >> level, end >> level).
-    uint32_t level;
     MsmWindows windows;
     uint32_t first_window;
 };
@@ -99,18 +81,17 @@ DEVICE void accumulate_chunk(const Accumulation<F>& task, PointQueue<F>& queue) 
     } else {
         source.points += window * task.point_stride;
     }
-    uint32_t level = task.level;
     uint32_t bucket_count =
         1u << (window_width(task.windows, task.first_window + blockIdx.y) - 1);
-    uint32_t total = starts[bucket_count] >> level;
+    uint32_t total = starts[bucket_count];
     uint64_t first = static_cast<uint64_t>(thread) * task.chunk;
     uint32_t bucket = NO_BUCKET;
     Xyzz<F> acc = xyzz_identity<F>();
     if (first < total) {
         uint32_t position = static_cast<uint32_t>(first);
         uint32_t end = total - position < task.chunk ? total : position + task.chunk;
-        bucket = find_bucket(starts, bucket_count, level, position);
-        uint32_t bucket_end = starts[bucket + 1] >> level;
+        bucket = find_bucket(starts, bucket_count, position);
+        uint32_t bucket_end = starts[bucket + 1];
         uint32_t entry = source.entry(position);
         queue.request(position & 1, source.points + (entry & ~DIGIT_SIGN));
         NO_UNROLL
@@ -126,9 +107,7 @@ DEVICE void accumulate_chunk(const Accumulation<F>& task, PointQueue<F>& queue) 
             if (position == bucket_end) {
                 task.buckets[window * task.bucket_stride + bucket] = acc;
                 acc = xyzz_identity<F>();
-                while (position < end && bucket_end == position) {
-                    bucket_end = starts[++bucket + 1] >> level;
-                }
+                while (position < end && bucket_end == position) bucket_end = starts[++bucket + 1];
             }
         }
     }
@@ -138,7 +117,7 @@ DEVICE void accumulate_chunk(const Accumulation<F>& task, PointQueue<F>& queue) 
 
 // **Computes** the sums of the buckets that end in each chunk, and the chunks' carries.
 // **Shapes** as in `Accumulation`; a thread's carry belongs to one bucket, or is none.
-// **Launch** grid (threads / ACCUMULATE_THREADS rounded up, windows), threads * chunk >= n >> level.
+// **Launch** grid (threads / ACCUMULATE_THREADS rounded up, windows), threads * chunk at least the entries.
 // **Cost** one mixed addition an entry: for G1 2,652 wide multiply-adds and 108 pairs of halves, 140
 // bytes read with the sectors; 2.77 G additions/s on an H200 at 2^27.
 extern "C" __global__ void __launch_bounds__(ACCUMULATE_THREADS, ACCUMULATE_MIN_BLOCKS)

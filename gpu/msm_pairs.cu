@@ -1,56 +1,58 @@
 // Rounds of batched affine additions that halve the entries of every bucket.
 //
-// Level 0 is the sorted entries of a window, level r + 1 has the sums of neighbours of level r: pair
-// j is the points 2j and 2j + 1. A pair belongs to the bucket of its second point. Where its first
-// belongs to an earlier bucket, the pair's sum is the second point alone, and the first, the last of
-// its bucket in level r and at an even position, is a rest. So a bucket with the entries [s, e) has
-// the points [s >> r, e >> r) of level r, and one rest in round r if bit r of e is set and that range
-// is not empty. No offsets are kept but those of level 0, and work is even whatever the buckets are.
+// Level 0 is the sorted entries of a window. Level r + 1 has, bucket by bucket, the sums of the
+// points 0 and 1, 2 and 3, .. of level r, and where their number is odd the last one as it is, a
+// single. So bucket b has ceil(len_b / 2^r) points in level r; the kernels of msm_levels.cu find where
+// they start and which are singles. With O_j singles before point j of level r + 1, that point comes
+// from the points 2j - O_j and, if it is no single, 2j - O_j + 1 of level r. Work is even whatever the
+// buckets are.
 //
 // A sum is (x, y) = (l^2 - x1 - x2, l (x1 - x) - y1) with the slope l = (y2 - y1) / (x2 - x1), or 3
-// x1^2 / (2 y1) for equal points. Each lane multiplies the denominators of its pairs, inverts the
-// product once, and walks back (Montgomery's trick): 5 products and a square a pair, 1,602 wide
-// multiply-adds against 2,652 of a mixed XYZZ addition. Pairs with no denominator take part with 1.
+// x1^2 / (2 y1) for equal points. Each lane multiplies the denominators of its pairs, one warp of the
+// block inverts the products of all, and each lane walks back (Montgomery's trick): 5 products and a
+// square a pair, 1,602 wide multiply-adds against 2,652 of a mixed XYZZ addition. Pairs with no
+// denominator take part with 1.
 
 static const uint32_t PAIR_LANES = 32;
 static const uint32_t PAIR_WARPS = PAIR_THREADS / PAIR_LANES;
-static const uint32_t PAIR_ROUNDS_MAX = 6;
 static const uint32_t POINT_QUADS = sizeof(Affine<Fp>) / 16;
 
 // One round over a batch of windows; `y` in a shape is the window within it.
 struct PairRound {
-    // [y][out_stride]; a lane's running products lie here until the sums replace them.
+    // [y][out_stride], the next level; a lane's running products lie here until the sums replace
+    // them.
     Affine<Fp>* out;
     // Level 0: the n bases, signs apart; above: [y][in_stride].
     const Affine<Fp>* in;
     // [y][n], level 0 only.
     const uint32_t* sorted;
-    // [y][bucket_stride + 1].
+    // [y][bucket_stride + 1] of the next level.
     const uint32_t* starts;
-    // [y][flag_words]: bit i is set where a bucket starts at position i of level 0.
-    const uint32_t* flags;
-    uint32_t n, in_stride, out_stride, bucket_stride, flag_words;
-    // The level of `in`, and the pairs of a lane.
-    uint32_t round, tiles;
+    // [y][out_stride / 32] of the next level.
+    const LevelWord* words;
+    uint32_t n, in_stride, out_stride, bucket_stride;
+    // Pairs of a lane, a multiple of PAIR_MIN_BLOCKS, and the device's multiprocessors.
+    uint32_t tiles, multiprocessors;
     MsmWindows windows;
     uint32_t first_window;
 };
 
-// The points of a warp's 32 pairs in 16-byte quads. Rows are rotated by their number, so that the
-// lanes that copy a point, and those that read one quad of each, use different banks.
+// The points of a warp's 32 pairs in 16-byte quads, even and odd ones apart. Rows are rotated by
+// their number, so that the lanes that copy a point, and those that read one quad of each, use
+// different banks.
 struct PairTile {
     uint4 quads[2][POINT_QUADS][PAIR_LANES];
 
-    DEVICE_METHOD uint4& at(uint32_t side, uint32_t part, uint32_t pair) {
-        return quads[side][part][(pair + part) % PAIR_LANES];
+    DEVICE_METHOD uint4& at(uint32_t point, uint32_t part) {
+        return quads[point % 2][part][(point / 2 + part) % PAIR_LANES];
     }
 
-    // Coordinate 0 (x) or 1 (y) of the lane's point.
-    DEVICE_METHOD Fp coordinate(uint32_t side, uint32_t which, uint32_t lane) {
+    // Coordinate 0 (x) or 1 (y) of a point.
+    DEVICE_METHOD Fp coordinate(uint32_t point, uint32_t which) {
         Fp a;
         UNROLL
         for (uint32_t i = 0; i < 3; i++) {
-            uint4 quad = at(side, 3 * which + i, lane);
+            uint4 quad = at(point, 3 * which + i);
             a.v[4 * i] = quad.x;
             a.v[4 * i + 1] = quad.y;
             a.v[4 * i + 2] = quad.z;
@@ -59,10 +61,10 @@ struct PairTile {
         return a;
     }
 
-    DEVICE_METHOD void set_coordinate(uint32_t side, uint32_t which, uint32_t lane, const Fp& a) {
+    DEVICE_METHOD void set_coordinate(uint32_t point, uint32_t which, const Fp& a) {
         UNROLL
         for (uint32_t i = 0; i < 3; i++) {
-            at(side, 3 * which + i, lane) =
+            at(point, 3 * which + i) =
                 make_uint4(a.v[4 * i], a.v[4 * i + 1], a.v[4 * i + 2], a.v[4 * i + 3]);
         }
     }
@@ -97,31 +99,60 @@ template <uint32_t parts> struct QuadCursor {
     }
 };
 
-// The pairs of one warp: `tiles` times 32, consecutive.
+// A lane's pair: its points' places in the tile, their entries in level 0, and whether there is no
+// second one.
+struct Pair {
+    uint32_t place;
+    uint32_t first, second;
+    bool single;
+
+    // Bit 0 and bit 1: the first and the second point are to be negated.
+    DEVICE_METHOD uint32_t signs() const { return first >> 31 | second >> 31 << 1; }
+};
+
+// The pairs of one window.
 template <bool gathered> struct PairSource {
     const Affine<Fp>* in;
     const uint32_t* sorted;
+    const LevelWord* words;
     uint32_t pairs;
 
-    // The two entries of pair j, or zeros beyond the last; nothing above level 0.
-    DEVICE_METHOD uint2 entries(uint32_t j) const {
-        uint2 result = make_uint2(0, 0);
-        if (gathered && j < pairs) {
-            result = make_uint2(__ldg(sorted + 2 * j), __ldg(sorted + 2 * j + 1));
+    // The lane's pair of the tile that starts at pair `tile_first`, a multiple of 32; beyond the last
+    // pair a single.
+    DEVICE_METHOD Pair pair(uint32_t tile_first) const {
+        uint32_t lane = fresh_lane();
+        Pair result = {2 * lane, 0, 0, true};
+        if (tile_first + lane >= pairs) return result;
+        LevelWord word = load_level_word(words + tile_first / PAIR_LANES);
+        uint32_t before = __popc(word.singles & ((1u << lane) - 1));
+        result.single = (word.singles >> lane & 1) != 0;
+        if (gathered) {
+            uint32_t position = 2 * (tile_first + lane) - word.before - before;
+            result.first = __ldg(sorted + position);
+            if (!result.single) result.second = __ldg(sorted + position + 1);
+        } else {
+            result.place -= before;
         }
         return result;
     }
 
-    // Where the points of pair j are.
-    DEVICE_METHOD const Affine<Fp>* point(uint32_t j, uint32_t side, uint2 entry) const {
-        if (!gathered) return in + 2 * static_cast<size_t>(j) + side;
-        return in + ((side ? entry.y : entry.x) & ~DIGIT_SIGN);
+    // The first point above level 0 of the tile.
+    DEVICE_METHOD const Affine<Fp>* tile_points(uint32_t tile_first) const {
+        uint32_t before = load_level_word(words + tile_first / PAIR_LANES).before;
+        return in + (2 * static_cast<size_t>(tile_first) - before);
     }
 
-    // Starts to copy the first `parts` quads of every point of the tile that starts at pair
-    // `first`: neighbouring lanes take neighbouring quads.
+    // Point 0 or 1 of the pair, in global memory.
+    DEVICE_METHOD const Affine<Fp>* point(uint32_t tile_first, const Pair& pair,
+                                          uint32_t side) const {
+        if (gathered) return in + ((side ? pair.second : pair.first) & ~DIGIT_SIGN);
+        return tile_points(tile_first) + pair.place + side;
+    }
+
+    // Starts to copy the first `parts` quads of every point of a tile: neighbouring lanes take
+    // neighbouring quads.
     template <uint32_t parts>
-    DEVICE_METHOD void request(PairTile& tile, uint32_t first, uint2 entry) const {
+    DEVICE_METHOD void request(PairTile& tile, uint32_t tile_first, const Pair& pair) const {
         uint32_t lane = fresh_lane();
         QuadCursor<parts> cursor = {lane / parts, lane % parts};
         if (gathered) {
@@ -129,19 +160,19 @@ template <bool gathered> struct PairSource {
             for (uint32_t s = 0; s < parts; s++) {
                 UNROLL
                 for (uint32_t side = 0; side < 2; side++) {
-                    uint32_t whose = __shfl_sync(0xffffffffu, side ? entry.y : entry.x,
+                    uint32_t entry = __shfl_sync(0xffffffffu, side ? pair.second : pair.first,
                                                  cursor.point);
-                    const Affine<Fp>* base = in + (whose & ~DIGIT_SIGN);
-                    copy_quad_async(&tile.at(side, cursor.part, cursor.point),
+                    const Affine<Fp>* base = in + (entry & ~DIGIT_SIGN);
+                    copy_quad_async(&tile.at(2 * cursor.point + side, cursor.part),
                                     reinterpret_cast<const uint4*>(base) + cursor.part);
                 }
                 cursor.next();
             }
         } else {
-            const uint4* base = reinterpret_cast<const uint4*>(in + 2 * static_cast<size_t>(first));
+            const uint4* base = reinterpret_cast<const uint4*>(tile_points(tile_first));
             UNROLL
             for (uint32_t s = 0; s < 2 * parts; s++) {
-                copy_quad_async(&tile.at(cursor.point % 2, cursor.part, cursor.point / 2),
+                copy_quad_async(&tile.at(cursor.point, cursor.part),
                                 base + cursor.point * POINT_QUADS + cursor.part);
                 cursor.next();
             }
@@ -171,24 +202,22 @@ DEVICE_CALL uint32_t special_pair(Fp& denominator, const Affine<Fp>* first,
     return PAIR_DOUBLE;
 }
 
-// The pair's kind; its denominator or 1. x1, x2: abscissas. `alone`: the first is another bucket's.
-DEVICE uint32_t classify_pair(Fp& denominator, const Fp& x1, const Fp& x2, bool alone,
-                              const Affine<Fp>* first, const Affine<Fp>* second, uint32_t signs) {
-    Fp difference = sub(x2, x1);
-    uint32_t kind = alone ? PAIR_SECOND : PAIR_SUM;
-    if (!alone && (is_zero(difference) || is_raw_zero(x1) || is_raw_zero(x2))) {
-        kind = special_pair(difference, first, second, signs);
+// The kind of the lane's pair, whose abscissas are in the tile; its denominator or 1.
+template <bool gathered>
+DEVICE uint32_t classify_pair(Fp& denominator, PairTile& tile, const PairSource<gathered>& source,
+                              uint32_t tile_first, const Pair& pair) {
+    uint32_t kind = PAIR_FIRST;
+    if (!pair.single) {
+        Fp x1 = tile.coordinate(pair.place, 0), x2 = tile.coordinate(pair.place + 1, 0);
+        denominator = sub(x2, x1);
+        kind = PAIR_SUM;
+        if (is_zero(denominator) || is_raw_zero(x1) || is_raw_zero(x2)) {
+            kind = special_pair(denominator, source.point(tile_first, pair, 0),
+                                source.point(tile_first, pair, 1), pair.signs());
+        }
     }
-    denominator = kind <= PAIR_DOUBLE ? difference : one(&difference);
+    if (kind > PAIR_DOUBLE) denominator = one(&denominator);
     return kind;
-}
-
-// Whether a bucket starts between the two points of pair j: at position 2j + 1 of level `round`,
-// which is one of 2^round positions of level 0, all in one word.
-DEVICE bool starts_inside(const uint32_t* flags, uint32_t j, uint32_t round) {
-    uint32_t bit = (2 * j + 1) << round;
-    uint32_t mask = 0xffffffffu >> (32 - (1u << round));
-    return (__ldg(flags + (bit >> 5)) >> (bit & 31) & mask) != 0;
 }
 
 // 3 x^2, out of line: reached only by equal points.
@@ -198,26 +227,26 @@ DEVICE_CALL Fp tangent_numerator(const Fp& x) {
 }
 
 // The sum of the pair in `tile`, given 1 / denominator.
-DEVICE Affine<Fp> pair_sum(PairTile& tile, uint32_t lane, uint32_t kind, uint32_t signs,
-                           const Fp& inverted) {
-    Fp y1 = tile.coordinate(0, 1, lane), y2 = tile.coordinate(1, 1, lane);
+DEVICE Affine<Fp> pair_sum(PairTile& tile, uint32_t kind, const Pair& pair, const Fp& inverted) {
+    uint32_t place = pair.place, signs = pair.signs();
+    Fp y1 = tile.coordinate(place, 1), y2 = tile.coordinate(place + 1, 1);
     if (signs & 1) y1 = neg(y1);
     if (signs & 2) y2 = neg(y2);
     Fp numerator = sub(y2, y1);
-    Fp x1 = tile.coordinate(0, 0, lane);
+    Fp x1 = tile.coordinate(place, 0);
     if (kind == PAIR_DOUBLE) numerator = tangent_numerator(x1);
     Fp slope = mul(numerator, inverted);
     Affine<Fp> sum;
-    sum.x = sub(sub(sqr(slope), x1), tile.coordinate(1, 0, lane));
+    sum.x = sub(sub(sqr(slope), x1), tile.coordinate(place + 1, 0));
     sum.y = sub(mul(slope, sub(x1, sum.x)), y1);
     return sum;
 }
 
 // The point that stands for a pair without a sum.
-DEVICE Affine<Fp> pair_copy(PairTile& tile, uint32_t lane, uint32_t kind, uint32_t signs) {
+DEVICE Affine<Fp> pair_copy(PairTile& tile, uint32_t kind, const Pair& pair) {
     uint32_t side = kind == PAIR_SECOND;
-    Affine<Fp> p = {tile.coordinate(side, 0, lane), tile.coordinate(side, 1, lane)};
-    negate_if(p, (signs >> side & 1) != 0);
+    Affine<Fp> p = {tile.coordinate(pair.place + side, 0), tile.coordinate(pair.place + side, 1)};
+    negate_if(p, (pair.signs() >> side & 1) != 0);
     if (kind == PAIR_NONE) p = {zero(&p.x), zero(&p.x)};
     return p;
 }
@@ -243,187 +272,182 @@ DEVICE Fp load_fp(const uint4* source) {
     return a;
 }
 
-template <bool gathered>
-DEVICE void add_pairs(const PairRound& task, PairTile (&tiles)[2]) {
-    size_t window = blockIdx.y;
-    uint32_t lane = threadIdx.x % PAIR_LANES;
-    uint32_t warp = blockIdx.x * PAIR_WARPS + threadIdx.x / PAIR_LANES;
-    const uint32_t* starts = task.starts + window * (task.bucket_stride + 1);
-    const uint32_t* flags = task.flags + window * task.flag_words;
-    uint32_t total = starts[1u << (window_width(task.windows, task.first_window + blockIdx.y) - 1)];
-    uint32_t pairs = total >> (task.round + 1);
-    uint64_t wide_first = static_cast<uint64_t>(warp) * task.tiles * PAIR_LANES;
-    if (wide_first >= pairs) return;
-    uint32_t first = static_cast<uint32_t>(wide_first);
-    uint32_t wanted = (pairs - first + PAIR_LANES - 1) / PAIR_LANES;
-    uint32_t count = wanted < task.tiles ? wanted : task.tiles;
-    PairSource<gathered> source = {task.in + (gathered ? 0 : window * task.in_stride),
-                                   task.sorted + (gathered ? window * task.n : 0), pairs};
-    uint4* out = reinterpret_cast<uint4*>(task.out + window * task.out_stride + first);
+// 1 / product for every lane of the block: the lanes of one warp, another in each block, invert the
+// products over the warps. The tiles serve as memory; none is in use.
+DEVICE Fp invert_products(const Fp& product, PairTile (*tiles)[2]) {
+    uint32_t lane = threadIdx.x % PAIR_LANES, warp = threadIdx.x / PAIR_LANES;
+    tiles[warp][0].set_coordinate(2 * lane, 0, product);
+    __syncthreads();
+    if (warp == (blockIdx.x + blockIdx.y) % PAIR_WARPS) {
+        Fp all = tiles[0][0].coordinate(2 * lane, 0);
+        NO_UNROLL
+        for (uint32_t w = 1; w < PAIR_WARPS; w++) {
+            tiles[w][0].set_coordinate(2 * lane + 1, 0, all);
+            all = mul(all, tiles[w][0].coordinate(2 * lane, 0));
+        }
+        Fp inverted = inverse(all);
+        NO_UNROLL
+        for (uint32_t w = PAIR_WARPS - 1; w > 0; w--) {
+            Fp own = tiles[w][0].coordinate(2 * lane, 0);
+            Fp before = tiles[w][0].coordinate(2 * lane + 1, 0);
+            tiles[w][0].set_coordinate(2 * lane, 0, mul(inverted, before));
+            inverted = mul(inverted, own);
+        }
+        tiles[0][0].set_coordinate(2 * lane, 0, inverted);
+    }
+    __syncthreads();
+    Fp inverted = tiles[warp][0].coordinate(2 * lane, 0);
+    __syncwarp();
+    return inverted;
+}
 
-    // Forth: the product of the denominators before each pair.
+// Waits for the tile requested last, or with `more` for the one before it.
+DEVICE void await_tile(bool more) {
+    if (more) {
+        asm volatile("cp.async.wait_group 1;" ::: "memory");
+    } else {
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+    }
+    __syncwarp();
+}
+
+// The product of the denominators of the lane's pairs in tiles 0 .. count - 1; what it was before
+// each pair goes to `out`.
+template <bool gathered>
+DEVICE Fp multiply_denominators(uint4* out, PairTile (&tiles)[2],
+                                const PairSource<gathered>& source, uint32_t first,
+                                uint32_t count) {
+    uint32_t lane = threadIdx.x % PAIR_LANES;
     Fp product = one((const Fp*)0);
-    uint2 current = source.entries(first + lane);
-    uint2 next = source.entries(first + PAIR_LANES + lane);
+    if (count == 0) return product;
+    Pair current = source.pair(first), next = source.pair(first + PAIR_LANES);
     source.template request<3>(tiles[0], first, current);
     NO_UNROLL
     for (uint32_t t = 0; t < count; t++) {
-        uint32_t tile_first = first + t * PAIR_LANES, j = tile_first + lane;
-        uint2 after = source.entries(j + 2 * PAIR_LANES);
-        if (t + 1 < count) {
-            source.template request<3>(tiles[(t + 1) & 1], tile_first + PAIR_LANES, next);
-            asm volatile("cp.async.wait_group 1;" ::: "memory");
-        } else {
-            asm volatile("cp.async.wait_group 0;" ::: "memory");
-        }
-        __syncwarp();
-        PairTile& tile = tiles[t & 1];
-        bool alone = j >= pairs || starts_inside(flags, j, task.round);
-        uint32_t signs = current.x >> 31 | current.y >> 31 << 1;
+        uint32_t tile_first = first + t * PAIR_LANES;
+        Pair after = source.pair(tile_first + 2 * PAIR_LANES);
+        bool more = t + 1 < count;
+        if (more) source.template request<3>(tiles[(t + 1) & 1], tile_first + PAIR_LANES, next);
+        await_tile(more);
         Fp denominator;
-        classify_pair(denominator, tile.coordinate(0, 0, lane), tile.coordinate(1, 0, lane), alone,
-                      source.point(j, 0, current), source.point(j, 1, current), signs);
+        classify_pair(denominator, tiles[t & 1], source, tile_first, current);
         store_fp(out + t * (POINT_QUADS * PAIR_LANES) + lane, product);
         product = mul(product, denominator);
         current = next;
         next = after;
         __syncwarp();
     }
+    return product;
+}
 
-    // Back: `inverted` is 1 over the product of the denominators up to the current pair.
-    Fp inverted = inverse(product);
+// Writes the 32 points at the even places of the tile to `target`, as far as there are pairs.
+DEVICE void store_tile(uint4* target, PairTile& tile, uint32_t pairs_left) {
+    uint32_t lane = fresh_lane();
+    QuadCursor<POINT_QUADS> cursor = {lane / POINT_QUADS, lane % POINT_QUADS};
+    UNROLL
+    for (uint32_t s = 0; s < POINT_QUADS; s++) {
+        if (cursor.point < pairs_left) {
+            target[s * PAIR_LANES + lane] = tile.at(2 * cursor.point, cursor.part);
+        }
+        cursor.next();
+    }
+}
+
+// The sums of the pairs, from the last tile to the first; `inverted` is 1 over the product of the
+// lane's denominators.
+template <bool gathered>
+DEVICE void store_sums(uint4* out, PairTile (&tiles)[2], const PairSource<gathered>& source,
+                       uint32_t first, uint32_t count, Fp inverted) {
+    uint32_t lane = threadIdx.x % PAIR_LANES;
     uint32_t last = first + (count - 1) * PAIR_LANES;
-    current = source.entries(last + lane);
-    next = source.entries(count > 1 ? last - PAIR_LANES + lane : pairs);
+    Pair current = source.pair(last);
+    Pair next = source.pair(count > 1 ? last - PAIR_LANES : first);
     source.template request<POINT_QUADS>(tiles[(count - 1) & 1], last, current);
     NO_UNROLL
     for (uint32_t t = count; t-- > 0;) {
-        uint32_t tile_first = first + t * PAIR_LANES, j = tile_first + lane;
+        uint32_t tile_first = first + t * PAIR_LANES;
         uint4* target = out + t * (POINT_QUADS * PAIR_LANES);
-        uint2 after = source.entries(t > 1 ? j - 2 * PAIR_LANES : pairs);
+        Pair after = source.pair(t > 1 ? tile_first - 2 * PAIR_LANES : first);
         Fp before = load_fp(target + lane);
-        bool alone = j >= pairs || starts_inside(flags, j, task.round);
-        if (t > 0) {
-            source.template request<POINT_QUADS>(tiles[(t - 1) & 1], tile_first - PAIR_LANES, next);
-            asm volatile("cp.async.wait_group 1;" ::: "memory");
-        } else {
-            asm volatile("cp.async.wait_group 0;" ::: "memory");
+        bool more = t > 0;
+        if (more) {
+            source.template request<POINT_QUADS>(tiles[(t - 1) & 1], tile_first - PAIR_LANES,
+                                                 next);
         }
-        __syncwarp();
+        await_tile(more);
         PairTile& tile = tiles[t & 1];
-        uint32_t signs = current.x >> 31 | current.y >> 31 << 1;
         Fp denominator;
-        uint32_t kind = classify_pair(denominator, tile.coordinate(0, 0, lane),
-                                      tile.coordinate(1, 0, lane), alone,
-                                      source.point(j, 0, current), source.point(j, 1, current),
-                                      signs);
+        uint32_t kind = classify_pair(denominator, tile, source, tile_first, current);
         Fp own = mul(inverted, before);
         inverted = mul(inverted, denominator);
-        Affine<Fp> sum = pair_sum(tile, lane, kind, signs, own);
-        if (kind > PAIR_DOUBLE) sum = pair_copy(tile, lane, kind, signs);
-        tile.set_coordinate(0, 0, lane, sum.x);
-        tile.set_coordinate(0, 1, lane, sum.y);
+        Affine<Fp> sum = pair_sum(tile, kind, current, own);
+        if (kind > PAIR_DOUBLE) sum = pair_copy(tile, kind, current);
+        // A place is read by its own lane only in level 0.
         __syncwarp();
-        uint32_t own_lane = fresh_lane();
-        QuadCursor<POINT_QUADS> cursor = {own_lane / POINT_QUADS, own_lane % POINT_QUADS};
-        UNROLL
-        for (uint32_t s = 0; s < POINT_QUADS; s++) {
-            if (tile_first + cursor.point < pairs) {
-                target[s * PAIR_LANES + lane] = tile.at(0, cursor.part, cursor.point);
-            }
-            cursor.next();
-        }
+        tile.set_coordinate(2 * lane, 0, sum.x);
+        tile.set_coordinate(2 * lane, 1, sum.y);
+        __syncwarp();
+        store_tile(target, tile, source.pairs - tile_first);
         current = next;
         next = after;
         __syncwarp();
     }
 }
 
+// The block's first row of 32 * PAIR_WARPS pairs; `tiles` becomes the number of rows. Blocks of equal
+// length that start together stay together, and then the memory has all the work in one phase and
+// the multiplier in another. So the first blocks of a multiprocessor, one from each run of
+// `multiprocessors`, do 1, 2, .. parts of a block's work, and are a part apart from then on.
+DEVICE uint64_t first_row_of_block(uint32_t& tiles, uint32_t multiprocessors) {
+    const uint32_t slots = PAIR_MIN_BLOCKS;
+    uint32_t part = tiles / slots, slot = blockIdx.x / multiprocessors;
+    uint32_t before = slot < slots ? slot : slots;
+    uint64_t rows = static_cast<uint64_t>(multiprocessors) * part * (before * (before + 1) / 2);
+    if (slot < slots) tiles = part * (slot + 1);
+    return rows + (blockIdx.x - before * static_cast<uint64_t>(multiprocessors)) * tiles;
+}
+
+template <bool gathered>
+DEVICE void add_pairs(const PairRound& task, PairTile (*block_tiles)[2]) {
+    size_t window = blockIdx.y;
+    uint32_t bucket_count =
+        1u << (window_width(task.windows, task.first_window + blockIdx.y) - 1);
+    uint32_t pairs = task.starts[window * (task.bucket_stride + 1) + bucket_count];
+    uint32_t warp = threadIdx.x / PAIR_LANES;
+    uint32_t tiles = task.tiles;
+    uint64_t block_first = first_row_of_block(tiles, task.multiprocessors) * PAIR_THREADS;
+    if (block_first >= pairs) return;
+    // A warp beyond the last pair takes part in the block's inversion only.
+    uint64_t warp_first = block_first + warp * tiles * PAIR_LANES;
+    uint32_t first = warp_first < pairs ? static_cast<uint32_t>(warp_first) : pairs;
+    uint32_t wanted = (pairs - first + PAIR_LANES - 1) / PAIR_LANES;
+    uint32_t count = wanted < tiles ? wanted : tiles;
+    PairSource<gathered> source = {task.in + (gathered ? 0 : window * task.in_stride),
+                                   task.sorted + (gathered ? window * task.n : 0),
+                                   task.words + window * (task.out_stride / PAIR_LANES), pairs};
+    uint4* out = reinterpret_cast<uint4*>(task.out + window * task.out_stride + first);
+    Fp product = multiply_denominators(out, block_tiles[warp], source, first, count);
+    Fp inverted = invert_products(product, block_tiles);
+    if (count > 0) store_sums(out, block_tiles[warp], source, first, count, inverted);
+}
+
 // **Computes** level 1 from the sorted entries.
 // **Shapes** as in `PairRound`.
-// **Launch** grid (ceil(n / 2 / (32 * tiles)) / PAIR_WARPS rounded up, windows), block PAIR_THREADS.
-// **Requires** out_stride a multiple of 64 and at least n / 2; sorted indices below n.
-// **Cost** 5 products, a square and 1 / tiles of an inversion a pair; about 530 bytes.
+// **Launch** grid (blocks that reach out_stride: see `first_row_of_block`, windows), block
+// PAIR_THREADS.
+// **Requires** out_stride a multiple of 64, and 64 above the points of the level; indices below n.
+// **Cost** 5 products and a square a pair, about 530 bytes; an inversion for 4 * tiles pairs a lane.
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_MIN_BLOCKS)
     msm_pair_entries_g1(const __grid_constant__ PairRound task) {
     __shared__ PairTile tiles[PAIR_WARPS][2];
-    add_pairs<true>(task, tiles[threadIdx.x / PAIR_LANES]);
+    add_pairs<true>(task, tiles);
 }
 
-// **Computes** level round + 1 from level `round`, 1 <= round < PAIR_ROUNDS_MAX.
-// **Shapes**, **Launch**, **Cost** as `msm_pair_entries_g1`; in_stride a multiple of 64.
+// **Computes** a level from the one before, above level 0.
+// **Shapes**, **Launch**, **Requires**, **Cost** as `msm_pair_entries_g1`, and in_stride as
+// out_stride.
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_MIN_BLOCKS)
     msm_pair_points_g1(const __grid_constant__ PairRound task) {
     __shared__ PairTile tiles[PAIR_WARPS][2];
-    add_pairs<false>(task, tiles[threadIdx.x / PAIR_LANES]);
-}
-
-// **Computes** the bits of positions at which buckets start, beside zeros.
-// **Shapes** flags: [y][flag_words], zero on entry; starts: [y][bucket_stride + 1].
-// **Launch** grid (bucket_stride / 256 rounded up, windows), block 256.
-extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
-    msm_flag_starts(uint32_t* flags, const uint32_t* starts, uint32_t bucket_stride,
-                    uint32_t flag_words, MsmWindows windows, uint32_t first_window) {
-    uint32_t bucket = blockIdx.x * ELEMENT_THREADS + threadIdx.x;
-    uint32_t count = 1u << (window_width(windows, first_window + blockIdx.y) - 1);
-    if (bucket >= count) return;
-    starts += blockIdx.y * (static_cast<size_t>(bucket_stride) + 1);
-    uint32_t start = starts[bucket];
-    if (start >= starts[count]) return;
-    atomicOr(&flags[blockIdx.y * static_cast<size_t>(flag_words) + (start >> 5)],
-             1u << (start & 31));
-}
-
-// The rests of a batch of windows.
-struct Rests {
-    // [y][bucket_stride].
-    Xyzz<Fp>* buckets;
-    const Affine<Fp>* bases;
-    // [y][n].
-    const uint32_t* sorted;
-    // [y][bucket_stride + 1].
-    const uint32_t* starts;
-    // Level r + 1 is at levels + level_offsets[r], [y][strides[r]].
-    const Affine<Fp>* levels;
-    uint64_t level_offsets[PAIR_ROUNDS_MAX];
-    uint32_t level_strides[PAIR_ROUNDS_MAX];
-    uint32_t n, bucket_stride, rounds;
-    MsmWindows windows;
-    uint32_t first_window;
-};
-
-// **Computes** buckets[b] += the rests of b in rounds 0 .. rounds - 1.
-// **Shapes** as in `Rests`.
-// **Launch** grid (bucket_stride / ACCUMULATE_THREADS rounded up, windows).
-// **Cost** rounds / 2 mixed additions a bucket, the longest of a warp's 32 for each.
-extern "C" __global__ void __launch_bounds__(ACCUMULATE_THREADS, ACCUMULATE_MIN_BLOCKS)
-    msm_add_rests_g1(const __grid_constant__ Rests task) {
-    size_t window = blockIdx.y;
-    uint32_t bucket = blockIdx.x * ACCUMULATE_THREADS + threadIdx.x;
-    if (bucket >> (window_width(task.windows, task.first_window + blockIdx.y) - 1)) return;
-    const uint32_t* starts = task.starts + window * (task.bucket_stride + 1) + bucket;
-    uint32_t start = starts[0], end = starts[1];
-    // Levels in which the bucket is not empty are the lowest ones.
-    uint32_t left = end & ((1u << task.rounds) - 1);
-    for (uint32_t r = 0; r < task.rounds; r++) {
-        if (start >> r == end >> r) left &= (1u << r) - 1;
-    }
-    if (!left) return;
-    Xyzz<Fp>* target = task.buckets + window * task.bucket_stride + bucket;
-    Xyzz<Fp> acc = *target;
-    NO_UNROLL
-    while (left) {
-        uint32_t r = __ffs(left) - 1;
-        left &= left - 1;
-        uint32_t entry = r ? 0 : task.sorted[window * task.n + end - 1];
-        const Affine<Fp>* point = task.bases + (entry & ~DIGIT_SIGN);
-        if (r) {
-            point = task.levels + task.level_offsets[r - 1] + window * task.level_strides[r - 1] +
-                    ((end >> r) - 1);
-        }
-        Affine<Fp> rest = *point;
-        negate_if(rest, (entry & DIGIT_SIGN) != 0);
-        add_affine(acc, rest);
-    }
-    *target = acc;
+    add_pairs<false>(task, tiles);
 }

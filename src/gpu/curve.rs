@@ -66,11 +66,8 @@ impl Curve for G1 {
     type Affine = G1Affine;
     type Projective = G1Projective;
     const DECODE: Kernel = Kernel::PointsDecodeG1;
-    const PAIRS: Option<PairKernels> = Some(PairKernels {
-        entries: Kernel::MsmPairEntriesG1,
-        points: Kernel::MsmPairPointsG1,
-        rests: Kernel::MsmAddRestsG1,
-    });
+    const PAIRS: Option<PairKernels> =
+        Some(PairKernels { entries: Kernel::MsmPairEntriesG1, points: Kernel::MsmPairPointsG1 });
     const ACCUMULATE: Kernel = Kernel::MsmAccumulateG1;
     const FOLD_CARRIES: Kernel = Kernel::MsmFoldCarriesG1;
     const REDUCE: Kernel = Kernel::MsmReduceG1;

@@ -1,20 +1,20 @@
-//! Launchers of gpu/msm_pairs.cu.
+//! Launchers of gpu/msm_levels.cu and gpu/msm_pairs.cu.
 #![expect(unsafe_code, reason = "the layouts of kernels' parameters are vouched for here")]
 
-use super::{ACCUMULATE_THREADS, Batch, ELEMENT_THREADS, Kernel, Windows, blocks, count32};
+use super::{Batch, ELEMENT_THREADS, Kernel, SORT_THREADS, Windows, blocks, count32};
 use crate::gpu::device::{KernelArgument, Launch};
-use crate::gpu::{Curve, DeviceSlice, Gpu, GpuError, Xyzz};
+use crate::gpu::{Curve, DeviceData, DeviceSlice, Gpu, GpuError};
 
-/// Rounds at most: the positions of level 0 under one of level 5 are one word of flags.
+/// Rounds at most, as the kernels' parameters have room for.
 pub(in crate::gpu) const PAIR_ROUNDS_MAX: usize = 6;
-/// Levels start and end at whole tiles of 32 pairs.
-const LEVEL_ALIGN: usize = 64;
 const PAIR_LANES: usize = 32;
 const PAIR_THREADS: u32 = 128;
-/// Pairs that a lane adds with one inversion, at most, and at least; in between as many as leave
-/// each of a large GPU's lanes four turns.
+/// Blocks that a multiprocessor runs at once.
+const PAIR_SLOTS: usize = 4;
+/// Pairs that a lane adds with one inversion, at least and at most, all multiples of the slots.
 const PAIR_TILES: (usize, usize) = (8, 64);
-const PAIR_LANES_WANTED_LOG: u32 = 18;
+/// Blocks that a slot takes one after the other where there is enough work.
+const PAIR_TURNS: usize = 4;
 
 /// The kernels of a curve's pair rounds.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +23,12 @@ pub struct PairKernels {
     pub(in crate::gpu) entries: Kernel,
     /// `msm_pair_points_*`
     pub(in crate::gpu) points: Kernel,
-    /// `msm_add_rests_*`
-    pub(in crate::gpu) rests: Kernel,
 }
 
-/// Points of level `level` of one window, with room for whole tiles.
-pub(in crate::gpu) fn level_stride(n: usize, level: usize) -> usize {
-    (n >> level).next_multiple_of(LEVEL_ALIGN)
+/// Room for the points of a level of a window with `n` entries in `buckets` buckets: each bucket may
+/// have a single, and the last tile of the next round reads up to 63 points too many.
+pub(in crate::gpu) fn level_stride(n: usize, buckets: usize, level: usize) -> usize {
+    ((n >> level) + buckets.min(n) + 64).next_multiple_of(64)
 }
 
 /// The parameter of `msm_pair_*`, `PairRound` in gpu/msm_pairs.cu.
@@ -40,174 +39,222 @@ struct PairRoundParameter {
     input: u64,
     sorted: u64,
     starts: u64,
-    flags: u64,
+    words: u64,
     n: u32,
     in_stride: u32,
     out_stride: u32,
     bucket_stride: u32,
-    flag_words: u32,
-    round: u32,
     tiles: u32,
+    multiprocessors: u32,
     windows: Windows,
     first_window: u32,
-    padding: u32,
 }
 
 // SAFETY: `repr(C)`, all bytes are set, fields as in gpu/msm_pairs.cu.
 unsafe impl KernelArgument for PairRoundParameter {}
-const _: () = assert!(size_of::<PairRoundParameter>() == 88);
+const _: () = assert!(size_of::<PairRoundParameter>() == 80);
 
-/// The parameter of `msm_add_rests_*`, `Rests` in gpu/msm_pairs.cu.
+/// Words of a window in each level from 1 on, `LevelWords` in gpu/msm_levels.cu.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct RestsParameter {
-    buckets: u64,
-    bases: u64,
-    sorted: u64,
-    starts: u64,
-    levels: u64,
-    level_offsets: [u64; PAIR_ROUNDS_MAX],
-    level_strides: [u32; PAIR_ROUNDS_MAX],
-    n: u32,
-    bucket_stride: u32,
-    rounds: u32,
-    windows: Windows,
-    first_window: u32,
-    padding: u32,
+struct LevelWords([u32; PAIR_ROUNDS_MAX]);
+
+// SAFETY: plain integers, as in gpu/msm_levels.cu.
+unsafe impl KernelArgument for LevelWords {}
+
+/// The shape of a batch's levels.
+#[derive(Clone, Copy)]
+pub(in crate::gpu) struct Levels {
+    /// Entries of a window at most.
+    pub(in crate::gpu) n: usize,
+    /// Buckets of the widest window.
+    pub(in crate::gpu) bucket_stride: usize,
+    /// Windows of the batch.
+    pub(in crate::gpu) batch: usize,
+    /// Levels above level 0.
+    pub(in crate::gpu) rounds: usize,
 }
 
-// SAFETY: `repr(C)`, all bytes are set, fields as in gpu/msm_pairs.cu.
-unsafe impl KernelArgument for RestsParameter {}
-const _: () = assert!(size_of::<RestsParameter>() == 144);
+impl Levels {
+    /// Room for the points of a level of one window.
+    pub(in crate::gpu) fn stride(self, level: usize) -> usize {
+        level_stride(self.n, self.bucket_stride, level)
+    }
 
-/// The arrays of a batch's pair rounds: `n` bases, and per window `n` sorted entries, the buckets'
-/// starts, a bit an entry, and the levels one after the other.
+    /// Points of the levels 1 to `level`, one after the other: `[level][window][stride]`.
+    fn points_to(self, level: usize) -> usize {
+        (1..=level).map(|level| self.batch * self.stride(level)).sum()
+    }
+
+    /// Points of all levels.
+    pub(in crate::gpu) fn points(self) -> usize {
+        self.points_to(self.rounds)
+    }
+
+    /// Elements of `words`: two for 32 points.
+    pub(in crate::gpu) fn words(self) -> usize {
+        self.points() / 16
+    }
+
+    /// Elements of `starts`.
+    pub(in crate::gpu) fn starts(self) -> usize {
+        self.rounds * self.batch * (self.bucket_stride + 1)
+    }
+
+    fn of_level<'a, T: DeviceData>(
+        self,
+        array: DeviceSlice<'a, T>,
+        level: usize,
+        points_per_element: (usize, usize),
+    ) -> DeviceSlice<'a, T> {
+        let (elements, points) = points_per_element;
+        let place = |level| self.points_to(level) * elements / points;
+        array.slice(place(level - 1)..place(level))
+    }
+}
+
+/// The arrays of a batch's pair rounds: the bases, the sorted entries `[window][n]` and their
+/// buckets' starts, and of the levels the points, the starts and the singles' words.
 pub(in crate::gpu) struct PairArrays<'a, C: Curve> {
     pub(in crate::gpu) bases: DeviceSlice<'a, C::Affine>,
     pub(in crate::gpu) sorted: DeviceSlice<'a, u32>,
     pub(in crate::gpu) starts: DeviceSlice<'a, u32>,
-    pub(in crate::gpu) flags: DeviceSlice<'a, u32>,
-    pub(in crate::gpu) levels: DeviceSlice<'a, C::Affine>,
+    pub(in crate::gpu) level_points: DeviceSlice<'a, C::Affine>,
+    pub(in crate::gpu) level_starts: DeviceSlice<'a, u32>,
+    pub(in crate::gpu) level_words: DeviceSlice<'a, u32>,
 }
 
 impl<'a, C: Curve> PairArrays<'a, C> {
-    fn assert_shapes(&self, batch: Batch, rounds: usize) {
-        let (n, y) = (self.bases.len(), batch.count as usize);
-        assert!(rounds <= PAIR_ROUNDS_MAX, "at most {PAIR_ROUNDS_MAX} rounds, got {rounds}");
-        assert!(self.sorted.len() >= y * n);
-        assert!(self.starts.len() >= y * (batch.windows.bucket_stride() + 1));
-        assert!(self.flags.len() >= y * n.div_ceil(32));
-        assert!(self.levels.len() >= level_offset(n, batch, rounds));
+    fn assert_shapes(&self, levels: Levels) {
+        assert!(self.bases.len() == levels.n && self.sorted.len() >= levels.batch * levels.n);
+        assert!(self.starts.len() >= levels.batch * (levels.bucket_stride + 1));
+        assert!(self.level_points.len() >= levels.points());
+        assert!(self.level_starts.len() >= levels.starts());
+        assert!(self.level_words.len() >= levels.words());
+        assert!(levels.rounds <= PAIR_ROUNDS_MAX, "at most {PAIR_ROUNDS_MAX} rounds");
     }
 
-    /// The points of level `level`, from 1 on: `[window][level_stride]`.
-    pub(in crate::gpu) fn level(&self, batch: Batch, level: usize) -> DeviceSlice<'a, C::Affine> {
-        let n = self.bases.len();
-        self.levels.slice(level_offset(n, batch, level - 1)..level_offset(n, batch, level))
+    /// The points of a level from 1 on, `[window][stride]`, and the buckets' starts in it.
+    pub(in crate::gpu) fn level(
+        &self,
+        levels: Levels,
+        level: usize,
+    ) -> (DeviceSlice<'a, C::Affine>, DeviceSlice<'a, u32>) {
+        let points = levels.of_level(self.level_points, level, (1, 1));
+        let starts = levels.batch * (levels.bucket_stride + 1);
+        (points, self.level_starts.slice((level - 1) * starts..level * starts))
+    }
+
+    fn words(&self, levels: Levels, level: usize) -> DeviceSlice<'a, u32> {
+        levels.of_level(self.level_words, level, (1, 16))
     }
 }
 
-/// Points of the levels 1 to `level` of a batch, one after the other.
-fn level_offset(n: usize, batch: Batch, level: usize) -> usize {
-    (1..=level).map(|level| level_stride(n, level) * batch.count as usize).sum()
-}
-
-/// `msm_flag_starts`, after clearing the flags.
-pub(in crate::gpu) fn flag_starts<C: Curve>(
+/// `msm_start_levels` and `msm_count_singles`: the starts and the words of all levels.
+pub(in crate::gpu) fn plan_levels<C: Curve>(
     gpu: &Gpu,
     arrays: &PairArrays<'_, C>,
+    levels: Levels,
     batch: Batch,
 ) -> Result<(), GpuError> {
-    arrays.assert_shapes(batch, 0);
-    let stride = batch.windows.bucket_stride();
-    arrays.flags.fill(0)?;
-    let numbers = (count32(stride), count32(arrays.bases.len().div_ceil(32)));
+    arrays.assert_shapes(levels);
+    assert!(levels.batch == batch.count as usize && levels.rounds > 0);
+    arrays.level_words.slice(0..levels.words()).fill(0)?;
+    let stride = count32(levels.bucket_stride);
+    let counts: [usize; PAIR_ROUNDS_MAX] =
+        std::array::from_fn(|round| levels.stride(round + 1) / PAIR_LANES);
     gpu.launch(
-        Kernel::MsmFlagStarts,
+        Kernel::MsmStartLevels,
         Launch {
-            grid: (blocks(stride, ELEMENT_THREADS as usize), batch.count),
-            block: ELEMENT_THREADS,
+            grid: (count32(levels.rounds), batch.count),
+            block: SORT_THREADS,
             shared_bytes: 0,
         },
         &[
-            &arrays.flags.address(),
+            &arrays.level_starts.address(),
+            &arrays.level_words.address(),
             &arrays.starts.address(),
-            &numbers.0,
-            &numbers.1,
+            &stride,
+            &LevelWords(counts.map(count32)),
             &batch.windows,
             &batch.first,
         ],
-    )
+    )?;
+    let mut below = arrays.starts;
+    for level in 1..=levels.rounds {
+        let starts = arrays.level(levels, level).1;
+        let count = counts[level - 1];
+        gpu.launch(
+            Kernel::MsmCountSingles,
+            Launch {
+                grid: (blocks(count, ELEMENT_THREADS as usize), batch.count),
+                block: ELEMENT_THREADS,
+                shared_bytes: 0,
+            },
+            &[
+                &arrays.words(levels, level).address(),
+                &starts.address(),
+                &below.address(),
+                &stride,
+                &count32(count),
+                &batch.windows,
+                &batch.first,
+            ],
+        )?;
+        below = starts;
+    }
+    Ok(())
 }
 
-/// `msm_pair_entries_*` for round 0, `msm_pair_points_*` above: level `round` + 1 from `round`.
+/// Pairs of a lane, and blocks that reach `points`; see `first_row_of_block` in gpu/msm_pairs.cu.
+fn pair_grid(points: usize, batch: usize, multiprocessors: usize) -> (usize, u32) {
+    let rows = points.div_ceil(PAIR_THREADS as usize);
+    let slots = multiprocessors * PAIR_SLOTS;
+    let tiles = (batch * rows / (slots * PAIR_TURNS)).next_multiple_of(PAIR_SLOTS);
+    let tiles = tiles.clamp(PAIR_TILES.0, PAIR_TILES.1);
+    let first_rows = multiprocessors * tiles * (PAIR_SLOTS + 1) / 2;
+    let blocks = slots + rows.saturating_sub(first_rows).div_ceil(tiles);
+    (tiles, count32(blocks))
+}
+
+/// `msm_pair_entries_*` for round 0, `msm_pair_points_*` above: level `round` + 1 from `round`, after
+/// [`plan_levels`].
 pub(in crate::gpu) fn pair_round<C: Curve>(
     gpu: &Gpu,
     kernels: PairKernels,
     arrays: &PairArrays<'_, C>,
+    levels: Levels,
     batch: Batch,
     round: usize,
 ) -> Result<(), GpuError> {
-    arrays.assert_shapes(batch, round + 1);
-    let n = arrays.bases.len();
-    let pairs = n >> (round + 1);
-    let lanes_turns = batch.count as usize * pairs >> PAIR_LANES_WANTED_LOG;
-    let tiles = lanes_turns.clamp(PAIR_TILES.0, PAIR_TILES.1);
-    let input = if round == 0 { arrays.bases } else { arrays.level(batch, round) };
+    arrays.assert_shapes(levels);
+    assert!(levels.batch == batch.count as usize && round < levels.rounds);
+    let multiprocessors = gpu.info().multiprocessors.max(1);
+    let out_stride = levels.stride(round + 1);
+    let (tiles, blocks) = pair_grid(out_stride, levels.batch, multiprocessors);
+    let (out, starts) = arrays.level(levels, round + 1);
+    let (input, in_stride) = match round {
+        0 => (arrays.bases, 0),
+        _ => (arrays.level(levels, round).0, levels.stride(round)),
+    };
     let parameter = PairRoundParameter {
-        out: arrays.level(batch, round + 1).address(),
+        out: out.address(),
         input: input.address(),
         sorted: arrays.sorted.address(),
-        starts: arrays.starts.address(),
-        flags: arrays.flags.address(),
-        n: count32(n),
-        in_stride: count32(level_stride(n, round)),
-        out_stride: count32(level_stride(n, round + 1)),
-        bucket_stride: count32(batch.windows.bucket_stride()),
-        flag_words: count32(n.div_ceil(32)),
-        round: count32(round),
+        starts: starts.address(),
+        words: arrays.words(levels, round + 1).address(),
+        n: count32(levels.n),
+        in_stride: count32(in_stride),
+        out_stride: count32(out_stride),
+        bucket_stride: count32(levels.bucket_stride),
         tiles: count32(tiles),
+        multiprocessors: count32(multiprocessors),
         windows: batch.windows,
         first_window: batch.first,
-        padding: 0,
     };
-    let warps = pairs.div_ceil(PAIR_LANES * tiles);
-    let grid = (blocks(warps, PAIR_THREADS as usize / PAIR_LANES), batch.count);
+    let launch = Launch { grid: (blocks, batch.count), block: PAIR_THREADS, shared_bytes: 0 };
     let kernel = if round == 0 { kernels.entries } else { kernels.points };
-    gpu.launch(kernel, Launch { grid, block: PAIR_THREADS, shared_bytes: 0 }, &[&parameter])
-}
-
-/// `msm_add_rests_*` after `rounds` rounds.
-pub(in crate::gpu) fn add_rests<C: Curve>(
-    gpu: &Gpu,
-    kernels: PairKernels,
-    buckets: DeviceSlice<'_, Xyzz<C::Field>>,
-    arrays: &PairArrays<'_, C>,
-    batch: Batch,
-    rounds: usize,
-) -> Result<(), GpuError> {
-    arrays.assert_shapes(batch, rounds);
-    let n = arrays.bases.len();
-    let stride = batch.windows.bucket_stride();
-    assert_eq!(buckets.len(), batch.count as usize * stride);
-    let parameter = RestsParameter {
-        buckets: buckets.address(),
-        bases: arrays.bases.address(),
-        sorted: arrays.sorted.address(),
-        starts: arrays.starts.address(),
-        levels: arrays.levels.address(),
-        level_offsets: std::array::from_fn(|round| level_offset(n, batch, round) as u64),
-        level_strides: std::array::from_fn(|round| count32(level_stride(n, round + 1))),
-        n: count32(n),
-        bucket_stride: count32(stride),
-        rounds: count32(rounds),
-        windows: batch.windows,
-        first_window: batch.first,
-        padding: 0,
-    };
-    let grid = (blocks(stride, ACCUMULATE_THREADS as usize), batch.count);
-    let launch = Launch { grid, block: ACCUMULATE_THREADS, shared_bytes: 0 };
-    gpu.launch(kernels.rests, launch, &[&parameter])
+    gpu.launch(kernel, launch, &[&parameter])
 }
 
 #[cfg(test)]
@@ -215,12 +262,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_have_room_for_whole_tiles() {
-        for n in [0, 1, 63, 64, 65, 4097, 1 << 20] {
+    fn levels_have_room_for_singles_and_whole_tiles() {
+        for n in [0usize, 1, 63, 64, 65, 4097, 1 << 20] {
             for level in 1..=PAIR_ROUNDS_MAX {
-                let stride = level_stride(n, level);
-                assert!(stride >= n >> level && stride.is_multiple_of(2 * PAIR_LANES));
+                let stride = level_stride(n, 1 << 12, level);
+                let most: usize = (0..1 << 12)
+                    .map(|bucket| (n + bucket) >> 12)
+                    .map(|length: usize| length.div_ceil(1 << level))
+                    .sum();
+                assert!(stride >= most + 64 && stride.is_multiple_of(2 * PAIR_LANES));
             }
+        }
+    }
+
+    /// The rows of all blocks, by the kernel's rule, are those of the level and no row twice.
+    #[test]
+    fn blocks_share_out_the_rows() {
+        for (points, batch, multiprocessors) in
+            [(64, 1, 132), (1 << 20, 13, 132), (70_000, 1, 1), (1 << 26, 1, 132)]
+        {
+            let (tiles, blocks) = pair_grid(points, batch, multiprocessors);
+            let part = tiles / PAIR_SLOTS;
+            let mut next = 0;
+            for block in 0..blocks as usize {
+                let slot = block / multiprocessors;
+                let before = slot.min(PAIR_SLOTS);
+                let own = if slot < PAIR_SLOTS { part * (slot + 1) } else { tiles };
+                let rows = multiprocessors * part * (before * (before + 1) / 2);
+                assert_eq!(rows + (block - before * multiprocessors) * own, next, "block {block}");
+                next += own;
+            }
+            assert!(next >= points.div_ceil(PAIR_THREADS as usize), "{points} points");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use group::Group;
 
 use super::buckets::{BucketSums, Partition};
+use super::tree::Entries;
 use crate::gpu::kernels::{self, Batch, PARTITIONS_MAX, Windows};
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, QueryBits, Xyzz};
 
@@ -82,7 +83,8 @@ impl<'g, C: Curve> BitSums<'g, C> {
         self.partition.run(digits, batch)?;
         // There are no more buckets than bins, so the first pass has put the entries in order.
         let arrays = self.partition.arrays();
-        self.sums.accumulate(bases, (arrays.entries, arrays.bin_starts), batch)?;
+        let entries = Entries { sorted: arrays.entries, starts: arrays.bin_starts, slot: 0 };
+        self.sums.accumulate(bases, entries, batch)?;
         self.sums.fold_carries(bases.len())?;
         kernels::canonical_sums::<C>(self.gpu, self.sums.buckets())?;
         Ok(pattern_sums::<C>(&self.sums.buckets().to_host()?, self.partitions))

@@ -1,8 +1,8 @@
 //! The steps that all sums share: entries sorted by bucket, and the buckets' sums.
 
-use super::tree::PairTree;
+use super::tree::{Entries, Level, PairTree};
 use crate::gpu::kernels::{
-    self, AccumulateArrays, Batch, Carries, PartitionArrays, SORT_BINS, Windows,
+    self, AccumulateArrays, Batch, Carries, Levels, PartitionArrays, SORT_BINS, Windows,
 };
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
 
@@ -67,6 +67,7 @@ pub(super) struct BucketSums<'g, C: Curve> {
     n: usize,
     windows: Windows,
     chunk: usize,
+    rounds: usize,
     tree: Option<PairTree<'g, C>>,
     buckets: DeviceBuffer<'g, Xyzz<C::Field>>,
     /// Two of each: the rounds alternate.
@@ -74,12 +75,21 @@ pub(super) struct BucketSums<'g, C: Curve> {
     carry_buckets: [DeviceBuffer<'g, u32>; 2],
 }
 
-/// Entries a thread adds, and the carries of a window of `n` entries and of the round after.
-fn chunk_and_carries(n: usize, batch: usize, windows: Windows) -> (usize, [usize; 2]) {
-    let chunk = (n * batch / THREADS_WANTED).clamp(CHUNK_MIN, CHUNK_MAX);
-    let carries = n.div_ceil(chunk);
+/// Entries a thread adds, and the carries of a window of `count` and of the round after.
+fn chunk_and_carries(count: usize, batch: usize, windows: Windows) -> (usize, [usize; 2]) {
+    let chunk = (count * batch / THREADS_WANTED).clamp(CHUNK_MIN, CHUNK_MAX);
+    let carries = count.div_ceil(chunk);
     let group = carry_group(windows.count as usize * carries);
     (chunk, [carries, carries.div_ceil(group)])
+}
+
+/// What a thread's chunk is cut from: the entries, or the last level of the rounds.
+fn summands(n: usize, windows: Windows, rounds: usize) -> usize {
+    if rounds == 0 { n } else { kernels::level_stride(n, windows.bucket_stride(), rounds) }
+}
+
+fn levels(n: usize, windows: Windows, batch: usize, rounds: usize) -> Levels {
+    Levels { n, bucket_stride: windows.bucket_stride(), batch, rounds }
 }
 
 impl<'g, C: Curve> BucketSums<'g, C> {
@@ -92,27 +102,29 @@ impl<'g, C: Curve> BucketSums<'g, C> {
         rounds: usize,
     ) -> Result<Self, GpuError> {
         let all = windows.count as usize;
-        let tree = PairTree::new(gpu, n, batch, rounds)?;
-        let (chunk, carries) = chunk_and_carries(n >> rounds, batch, windows);
+        let count = summands(n, windows, rounds);
+        let (chunk, carries) = chunk_and_carries(count, batch, windows);
         let [first, next] = carries.map(|count| all * count);
         Ok(Self {
             gpu,
             n,
             windows,
             chunk,
-            tree,
+            rounds,
+            tree: PairTree::new(gpu, levels(n, windows, batch, rounds))?,
             buckets: DeviceBuffer::new(gpu, all * windows.bucket_stride())?,
             carries: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
             carry_buckets: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
         })
     }
 
-    /// Device memory of [`BucketSums::new`].
+    /// Bytes of device memory that [`BucketSums::new`] takes.
     pub(super) fn bytes(n: usize, windows: Windows, batch: usize, rounds: usize) -> u64 {
-        let (_, carries) = chunk_and_carries(n >> rounds, batch, windows);
+        let (_, carries) = chunk_and_carries(summands(n, windows, rounds), batch, windows);
         let sum = size_of::<Xyzz<C::Field>>();
         let window = windows.bucket_stride() * sum + (carries[0] + carries[1]) * (sum + 4);
-        (windows.count as usize * window) as u64 + PairTree::<C>::bytes(n, batch, rounds)
+        let tree = PairTree::<C>::bytes(levels(n, windows, batch, rounds));
+        (windows.count as usize * window) as u64 + tree
     }
 
     /// Enqueues empty buckets.
@@ -120,20 +132,26 @@ impl<'g, C: Curve> BucketSums<'g, C> {
         self.buckets.fill_zero()
     }
 
-    fn level(&self) -> usize {
-        self.tree.as_ref().map_or(0, PairTree::level)
-    }
-
     /// Carries of a window of `n` entries.
     fn carries(&self, n: usize) -> usize {
-        (n >> self.level()).div_ceil(self.chunk)
+        summands(n, self.windows, self.rounds).div_ceil(self.chunk)
+    }
+
+    /// Enqueues, on the side stream, what [`BucketSums::accumulate`] needs beside sorted entries.
+    pub(super) fn plan(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        entries: Entries<'_>,
+        batch: Batch,
+    ) -> Result<(), GpuError> {
+        self.tree.as_ref().map_or(Ok(()), |tree| tree.plan(points, entries, batch))
     }
 
     /// Enqueues the batch's bucket sums, carries apart.
     pub(super) fn accumulate(
         &self,
         points: DeviceSlice<'_, C::Affine>,
-        entries: (DeviceSlice<'_, u32>, DeviceSlice<'_, u32>),
+        entries: Entries<'_>,
         batch: Batch,
     ) -> Result<(), GpuError> {
         let n = points.len();
@@ -141,24 +159,20 @@ impl<'g, C: Curve> BucketSums<'g, C> {
         let first = batch.first as usize;
         let rows = |len: usize| first * len..(first + batch.count as usize) * len;
         let carries = self.carries(n);
-        let buckets = self.buckets.as_slice().slice(rows(self.windows.bucket_stride()));
-        let (summands, sorted) = match &self.tree {
+        let (level, sorted) = match &self.tree {
             Some(tree) => (tree.run(points, entries, batch)?, None),
-            None => (points, Some(entries.0)),
+            None => (Level { points, starts: entries.starts }, Some(entries.sorted)),
         };
         let arrays = AccumulateArrays::<C> {
-            buckets,
+            buckets: self.buckets.as_slice().slice(rows(self.windows.bucket_stride())),
             carries: self.carries[0].as_slice().slice(rows(carries)),
             carry_buckets: self.carry_buckets[0].as_slice().slice(rows(carries)),
-            points: summands,
+            points: level.points,
             sorted,
-            starts: entries.1,
+            starts: level.starts,
         };
-        kernels::accumulate_batch(self.gpu, &arrays, batch, (n, self.level()), self.chunk)?;
-        match &self.tree {
-            Some(tree) => tree.add_rests(buckets, points, entries, batch),
-            None => Ok(()),
-        }
+        let count = summands(n, self.windows, self.rounds);
+        kernels::accumulate_batch(self.gpu, &arrays, batch, count, self.chunk)
     }
 
     /// Enqueues the carries of all windows of `n` entries; then the buckets are complete.

@@ -11,8 +11,9 @@ use group::Group;
 pub use self::bits::BitSums;
 use self::buckets::{BucketSums, Partition};
 pub use self::tail::TailSums;
+use self::tree::Entries;
 use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
-use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
+use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Mark, Xyzz};
 
 /// Entries that one batch of windows handles at once where there are more than points: enough to
 /// fill a large GPU, for 10 bytes each in the sort and about as many as a point in the pair rounds.
@@ -44,8 +45,10 @@ pub struct Msm<'g, C: Curve> {
     batch: u32,
     digits: DeviceBuffer<'g, u32>,
     partition: Partition<'g>,
-    sorted: DeviceBuffer<'g, u32>,
-    starts: DeviceBuffer<'g, u32>,
+    /// The stream that sorts a batch while the one before is added: two places for its results.
+    side: &'g Gpu,
+    sorted: [DeviceBuffer<'g, u32>; 2],
+    starts: [DeviceBuffer<'g, u32>; 2],
     sums: BucketSums<'g, C>,
     /// Two of each: the rounds alternate.
     weighted: [DeviceBuffer<'g, Xyzz<C::Field>>; 2],
@@ -124,15 +127,18 @@ impl<'g, C: Curve> Msm<'g, C> {
         let sizes = Sizes::new(n);
         let [first, next] = sizes.reduced;
         let rounds = tree::round_count::<C>(n, sizes.windows);
+        let side = gpu.side()?;
+        let words = |len| DeviceBuffer::new(side, len);
         Ok(Self {
             gpu,
             n,
             windows: sizes.windows,
             batch: sizes.batch as u32,
             digits: DeviceBuffer::new(gpu, sizes.digits)?,
-            partition: Partition::new(gpu, n, sizes.batch)?,
-            sorted: DeviceBuffer::new(gpu, sizes.sorted)?,
-            starts: DeviceBuffer::new(gpu, sizes.starts)?,
+            side,
+            partition: Partition::new(side, n, sizes.batch)?,
+            sorted: [words(sizes.sorted)?, words(sizes.sorted)?],
+            starts: [words(sizes.starts)?, words(sizes.starts)?],
             sums: BucketSums::new(gpu, n, sizes.windows, sizes.batch, rounds)?,
             weighted: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
             plain: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
@@ -146,7 +152,7 @@ impl<'g, C: Curve> Msm<'g, C> {
     pub fn bytes(n: usize) -> u64 {
         let sizes = Sizes::new(n);
         let rounds = tree::round_count::<C>(n, sizes.windows);
-        let words = sizes.digits + sizes.sorted + sizes.starts;
+        let words = sizes.digits + 2 * (sizes.sorted + sizes.starts);
         let reduced = 2 * (sizes.reduced[0] + sizes.reduced[1]) * size_of::<Xyzz<C::Field>>();
         (4 * words + reduced) as u64
             + Partition::bytes(n, sizes.batch)
@@ -177,15 +183,23 @@ impl<'g, C: Curve> Msm<'g, C> {
         order: ScalarOrder,
     ) -> Result<C::Projective, GpuError> {
         let digits = self.split(points, scalars, order)?;
-        for first in (0..self.windows.count).step_by(self.batch as usize) {
-            let batch = self.batch_from(first);
-            self.sort(digits, batch)?;
-            self.accumulate(points, batch)?;
+        self.side.wait_for(&self.gpu.mark()?)?;
+        let mut done: [Option<Mark>; 2] = [None, None];
+        for (turn, batch) in self.batches().enumerate() {
+            let slot = turn % 2;
+            if let Some(mark) = &done[slot] {
+                self.side.wait_for(mark)?;
+            }
+            self.sort(points, digits, batch, slot)?;
+            self.gpu.wait_for(&self.side.mark()?)?;
+            self.sums.accumulate(points, self.entries(slot), batch)?;
+            done[slot] = Some(self.gpu.mark()?);
         }
         self.finish(points.len())
     }
 
-    /// As [`Msm::run`], with the time of each step; the waits between steps cost a little.
+    /// As [`Msm::run`], with the time of each step. One step is done at a time, so that together they
+    /// take longer.
     ///
     /// # Errors
     /// When a launch fails.
@@ -199,13 +213,12 @@ impl<'g, C: Curve> Msm<'g, C> {
         let timer = self.gpu.timer()?;
         let digits = self.split(points, scalars, order)?;
         times.digits_ms = timer.stop_ms()?;
-        for first in (0..self.windows.count).step_by(self.batch as usize) {
-            let batch = self.batch_from(first);
-            let timer = self.gpu.timer()?;
-            self.sort(digits, batch)?;
+        for batch in self.batches() {
+            let timer = self.side.timer()?;
+            self.sort(points, digits, batch, 0)?;
             times.sort_ms += timer.stop_ms()?;
             let timer = self.gpu.timer()?;
-            self.accumulate(points, batch)?;
+            self.sums.accumulate(points, self.entries(0), batch)?;
             times.accumulate_ms += timer.stop_ms()?;
         }
         let timer = self.gpu.timer()?;
@@ -214,9 +227,17 @@ impl<'g, C: Curve> Msm<'g, C> {
         Ok((sum, times))
     }
 
-    fn batch_from(&self, first: u32) -> Batch {
-        let count = self.batch.min(self.windows.count - first);
-        Batch { windows: self.windows, first, count }
+    fn batches(&self) -> impl Iterator<Item = Batch> {
+        let (windows, batch) = (self.windows, self.batch);
+        (0..windows.count).step_by(batch as usize).map(move |first| {
+            let count = batch.min(windows.count - first);
+            Batch { windows, first, count }
+        })
+    }
+
+    fn entries(&self, slot: usize) -> Entries<'_> {
+        let (sorted, starts) = (self.sorted[slot].as_slice(), self.starts[slot].as_slice());
+        Entries { sorted, starts, slot }
     }
 
     /// Enqueues empty buckets and the digits: `[window][point]`.
@@ -236,15 +257,19 @@ impl<'g, C: Curve> Msm<'g, C> {
         Ok(digits)
     }
 
-    fn sort(&self, digits: DeviceSlice<'_, u32>, batch: Batch) -> Result<(), GpuError> {
+    /// Enqueues, on the side stream, a batch's sort and the plan of its additions.
+    fn sort(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        digits: DeviceSlice<'_, u32>,
+        batch: Batch,
+        slot: usize,
+    ) -> Result<(), GpuError> {
         self.partition.run(digits, batch)?;
-        let target = (self.sorted.as_slice(), self.starts.as_slice());
-        let n = digits.len() / self.windows.count as usize;
-        kernels::sort_bins(self.gpu, &self.partition.arrays(), target, n, batch)
-    }
-
-    fn accumulate(&self, points: DeviceSlice<'_, C::Affine>, batch: Batch) -> Result<(), GpuError> {
-        self.sums.accumulate(points, (self.sorted.as_slice(), self.starts.as_slice()), batch)
+        let entries = self.entries(slot);
+        let target = (entries.sorted, entries.starts);
+        kernels::sort_bins(self.side, &self.partition.arrays(), target, points.len(), batch)?;
+        self.sums.plan(points, entries, batch)
     }
 
     fn finish(&self, n: usize) -> Result<C::Projective, GpuError> {

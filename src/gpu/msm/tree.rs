@@ -1,99 +1,120 @@
 //! Batched affine additions: rounds that halve the entries of every bucket before the bucket sums.
 
-use crate::gpu::kernels::{self, Batch, PAIR_ROUNDS_MAX, PairArrays, PairKernels, Windows};
-use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
+use crate::gpu::kernels::{self, Batch, Levels, PAIR_ROUNDS_MAX, PairArrays, PairKernels, Windows};
+use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError};
 
-/// The levels of a batch and the flags that tell buckets apart.
+/// Batched affine additions over batches of windows, with their memory.
 pub(super) struct PairTree<'g, C: Curve> {
     gpu: &'g Gpu,
     kernels: PairKernels,
     rounds: usize,
-    flags: DeviceBuffer<'g, u32>,
-    levels: DeviceBuffer<'g, C::Affine>,
+    /// The stream that plans a batch while the one before is added.
+    side: &'g Gpu,
+    points: DeviceBuffer<'g, C::Affine>,
+    /// Of the levels; two of each, one a slot.
+    starts: [DeviceBuffer<'g, u32>; 2],
+    words: [DeviceBuffer<'g, u32>; 2],
 }
 
-/// Rounds that leave an average bucket of the widest windows two to four of `n` points: further ones
-/// cost more in rests than they save. None where the curve has no kernels for them.
+/// The sorted entries of a batch, where their buckets start, and which of the two places for them
+/// and for what is derived from them is in use.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'a> {
+    pub(super) sorted: DeviceSlice<'a, u32>,
+    pub(super) starts: DeviceSlice<'a, u32>,
+    pub(super) slot: usize,
+}
+
+/// A level of a batch: points in bucket order, `[window][stride]`, and where the buckets start.
+pub(super) struct Level<'a, C: Curve> {
+    pub(super) points: DeviceSlice<'a, C::Affine>,
+    pub(super) starts: DeviceSlice<'a, u32>,
+}
+
+/// Rounds that leave an average bucket of the widest windows two to three of `n` points. None where
+/// the curve has no kernels for them.
 pub(super) fn round_count<C: Curve>(n: usize, windows: Windows) -> usize {
     let average = (n / windows.bucket_stride()).max(1);
     let rounds = (average.ilog2() as usize).saturating_sub(1).min(PAIR_ROUNDS_MAX);
     if C::PAIRS.is_some() { rounds } else { 0 }
 }
 
-/// Words of flags and points of all levels.
-fn counts(n: usize, batch: usize, rounds: usize) -> (usize, usize) {
-    let points: usize = (1..=rounds).map(|level| kernels::level_stride(n, level)).sum();
-    (batch * n.div_ceil(32), batch * points)
-}
-
 impl<'g, C: Curve> PairTree<'g, C> {
-    /// For up to `n` entries in each of `batch` windows; `None` for no rounds.
+    /// For batches of the shape `levels` or smaller; `None` for no rounds.
     ///
     /// # Panics
     /// When rounds are asked for where the curve has none.
-    pub(super) fn new(
-        gpu: &'g Gpu,
-        n: usize,
-        batch: usize,
-        rounds: usize,
-    ) -> Result<Option<Self>, GpuError> {
-        if rounds == 0 {
+    pub(super) fn new(gpu: &'g Gpu, levels: Levels) -> Result<Option<Self>, GpuError> {
+        if levels.rounds == 0 {
             return Ok(None);
         }
-        let kernels = C::PAIRS.expect("rounds are counted only for curves that have them");
-        let (flags, points) = counts(n, batch, rounds);
-        let flags = DeviceBuffer::new(gpu, flags)?;
-        Ok(Some(Self { gpu, kernels, rounds, flags, levels: DeviceBuffer::new(gpu, points)? }))
+        let side = gpu.side()?;
+        let starts = || DeviceBuffer::new(side, levels.starts());
+        let words = || DeviceBuffer::new(side, levels.words());
+        Ok(Some(Self {
+            gpu,
+            side,
+            kernels: C::PAIRS.expect("rounds are counted only for curves that have them"),
+            rounds: levels.rounds,
+            points: DeviceBuffer::new(gpu, levels.points())?,
+            starts: [starts()?, starts()?],
+            words: [words()?, words()?],
+        }))
     }
 
     /// Device memory of [`PairTree::new`].
-    pub(super) fn bytes(n: usize, batch: usize, rounds: usize) -> u64 {
-        if rounds == 0 {
-            return 0;
-        }
-        let (flags, points) = counts(n, batch, rounds);
-        (flags * 4 + points * size_of::<C::Affine>()) as u64
-    }
-
-    /// The level that the rounds lead to.
-    pub(super) fn level(&self) -> usize {
-        self.rounds
+    pub(super) fn bytes(levels: Levels) -> u64 {
+        let words = levels.starts() + levels.words();
+        (2 * 4 * words + levels.points() * size_of::<C::Affine>()) as u64
     }
 
     fn arrays<'a>(
         &'a self,
         bases: DeviceSlice<'a, C::Affine>,
-        (sorted, starts): (DeviceSlice<'a, u32>, DeviceSlice<'a, u32>),
-    ) -> PairArrays<'a, C> {
-        let (flags, levels) = (self.flags.as_slice(), self.levels.as_slice());
-        PairArrays { bases, sorted, starts, flags, levels }
+        entries: Entries<'a>,
+        batch: Batch,
+    ) -> (PairArrays<'a, C>, Levels) {
+        let levels = Levels {
+            n: bases.len(),
+            bucket_stride: batch.windows.bucket_stride(),
+            batch: batch.count as usize,
+            rounds: self.rounds,
+        };
+        let arrays = PairArrays {
+            bases,
+            sorted: entries.sorted,
+            starts: entries.starts,
+            level_points: self.points.as_slice(),
+            level_starts: self.starts[entries.slot].as_slice(),
+            level_words: self.words[entries.slot].as_slice(),
+        };
+        (arrays, levels)
     }
 
-    /// Enqueues the rounds over a batch's sorted entries; returns the last level.
+    /// Enqueues what the rounds over a batch need to know of its buckets, on the side stream.
+    pub(super) fn plan(
+        &self,
+        bases: DeviceSlice<'_, C::Affine>,
+        entries: Entries<'_>,
+        batch: Batch,
+    ) -> Result<(), GpuError> {
+        let (arrays, levels) = self.arrays(bases, entries, batch);
+        kernels::plan_levels(self.side, &arrays, levels, batch)
+    }
+
+    /// Enqueues the rounds over a batch, after [`PairTree::plan`], and returns the last level.
     pub(super) fn run<'a>(
         &'a self,
         bases: DeviceSlice<'a, C::Affine>,
-        entries: (DeviceSlice<'a, u32>, DeviceSlice<'a, u32>),
+        entries: Entries<'a>,
         batch: Batch,
-    ) -> Result<DeviceSlice<'a, C::Affine>, GpuError> {
-        let arrays = self.arrays(bases, entries);
-        kernels::flag_starts(self.gpu, &arrays, batch)?;
+    ) -> Result<Level<'a, C>, GpuError> {
+        let (arrays, levels) = self.arrays(bases, entries, batch);
         for round in 0..self.rounds {
-            kernels::pair_round(self.gpu, self.kernels, &arrays, batch, round)?;
+            kernels::pair_round(self.gpu, self.kernels, &arrays, levels, batch, round)?;
         }
-        Ok(arrays.level(batch, self.rounds))
-    }
-
-    /// Enqueues the addition of what the rounds left out to the buckets.
-    pub(super) fn add_rests(
-        &self,
-        buckets: DeviceSlice<'_, Xyzz<C::Field>>,
-        bases: DeviceSlice<'_, C::Affine>,
-        entries: (DeviceSlice<'_, u32>, DeviceSlice<'_, u32>),
-        batch: Batch,
-    ) -> Result<(), GpuError> {
-        let arrays = self.arrays(bases, entries);
-        kernels::add_rests(self.gpu, self.kernels, buckets, &arrays, batch, self.rounds)
+        let (points, starts) = arrays.level(levels, self.rounds);
+        Ok(Level { points, starts })
     }
 }
 
