@@ -25,8 +25,11 @@ const NEXT_GROUP_LOG: u32 = 2;
 /// Threads that fill a large GPU in the first reduction round.
 const REDUCE_THREADS_WANTED: usize = 1 << 17;
 
-/// A bucket costs two full additions in the reduction, 2.75 mixed ones.
-const BUCKET_COST: f64 = 2.75;
+/// What a bucket costs, in additions of an entry: two full additions in the reduction, 2.75 mixed
+/// ones or 5 affine ones, and after pair rounds as much again for its last points and singles.
+fn bucket_cost<C: Curve>() -> f64 {
+    if C::PAIRS.is_some() { 10.0 } else { 2.75 }
+}
 
 /// The order in which an MSM reads its scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +72,7 @@ pub struct MsmTimes {
 }
 
 /// The cheapest windows for `n` points: 255 bits in `count` windows, as equal as can be.
-fn choose_windows(n: usize) -> Windows {
+fn choose_windows(n: usize, bucket_cost: f64) -> Windows {
     let candidates = (255u32.div_ceil(WINDOW_WIDTH_MAX)..=64).map(|count| {
         let width = 255u32.div_ceil(count);
         let wide_count = 255 - count * (width - 1);
@@ -79,7 +82,7 @@ fn choose_windows(n: usize) -> Windows {
         let wide = f64::from(windows.wide_count);
         let all = f64::from(windows.count);
         let buckets = windows.bucket_stride() as f64 * (wide + (all - wide) / 2.0);
-        n as f64 * all + BUCKET_COST * buckets
+        n as f64 * all + bucket_cost * buckets
     };
     candidates.min_by(|x, y| cost(x).total_cmp(&cost(y))).expect("there are candidates")
 }
@@ -96,9 +99,9 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new(n: usize) -> Self {
+    fn new<C: Curve>(n: usize) -> Self {
         assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
-        let windows = choose_windows(n);
+        let windows = choose_windows(n, bucket_cost::<C>());
         let all = windows.count as usize;
         let batch = (BATCH_ENTRIES / n.max(1)).clamp(1, all);
         let stride = windows.bucket_stride();
@@ -124,7 +127,7 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// # Panics
     /// When `n` is not below 2^31.
     pub fn new(gpu: &'g Gpu, n: usize) -> Result<Self, GpuError> {
-        let sizes = Sizes::new(n);
+        let sizes = Sizes::new::<C>(n);
         let [first, next] = sizes.reduced;
         let rounds = tree::round_count::<C>(n, sizes.windows);
         let side = gpu.side()?;
@@ -150,7 +153,7 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// # Panics
     /// When `n` is not below 2^31.
     pub fn bytes(n: usize) -> u64 {
-        let sizes = Sizes::new(n);
+        let sizes = Sizes::new::<C>(n);
         let rounds = tree::round_count::<C>(n, sizes.windows);
         let words = sizes.digits + 2 * (sizes.sorted + sizes.starts);
         let reduced = 2 * (sizes.reduced[0] + sizes.reduced[1]) * size_of::<Xyzz<C::Field>>();
@@ -317,21 +320,25 @@ fn first_group_log(windows: Windows) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::{G1, G2};
 
     #[test]
     fn windows_cover_255_bits_and_grow_with_the_points() {
-        let mut width = 0;
-        for log_n in 0..31 {
-            let windows = choose_windows((1 << log_n).min((1 << 31) - 1));
-            assert_eq!(windows.count * (windows.width - 1) + windows.wide_count, 255);
-            assert!(windows.width <= WINDOW_WIDTH_MAX);
-            assert!(windows.width >= width, "2^{log_n}: {windows:?}");
-            width = windows.width;
+        for bucket_cost in [bucket_cost::<G1>(), bucket_cost::<G2>()] {
+            let mut width = 0;
+            for log_n in 0..31 {
+                let windows = choose_windows((1 << log_n).min((1 << 31) - 1), bucket_cost);
+                assert_eq!(windows.count * (windows.width - 1) + windows.wide_count, 255);
+                assert!(windows.width <= WINDOW_WIDTH_MAX);
+                assert!(windows.width >= width, "2^{log_n}: {windows:?}");
+                width = windows.width;
+            }
         }
     }
 
     #[test]
     fn the_largest_sum_of_a_sector_has_twelve_windows() {
-        assert_eq!(choose_windows(1 << 27), Windows { count: 12, width: 22, wide_count: 3 });
+        let windows = choose_windows(1 << 27, bucket_cost::<G1>());
+        assert_eq!(windows, Windows { count: 12, width: 22, wide_count: 3 });
     }
 }
