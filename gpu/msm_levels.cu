@@ -41,13 +41,12 @@ DEVICE uint32_t level_length(uint32_t length, uint32_t level) {
 // **Shapes** starts: [y][bucket_stride + 1] of level 0; level_starts: [level - 1][y][bucket_stride +
 // 1]; words: [level - 1][y], level_words[level - 1] each, zero on entry.
 // **Launch** grid (levels, windows), block SORT_THREADS: a block scans the buckets of one level.
-// **Cost** 0.4 ms for 2^21 buckets, on as many multiprocessors as there are levels.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS)
     msm_start_levels(uint32_t* level_starts, LevelWord* words, const uint32_t* starts,
                      uint32_t bucket_stride, const __grid_constant__ LevelWords level_words,
                      MsmWindows windows, uint32_t first_window) {
-    __shared__ uint32_t sums[32], tile_end;
-    uint32_t level = blockIdx.x + 1;
+    __shared__ uint32_t warp_sums[32];
+    uint32_t level = blockIdx.x + 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     size_t row = bucket_stride + static_cast<size_t>(1);
     starts += blockIdx.y * row;
     level_starts += (blockIdx.x * static_cast<size_t>(gridDim.y) + blockIdx.y) * row;
@@ -58,29 +57,42 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS)
     uint32_t count = 1u << (window_width(windows, first_window + blockIdx.y) - 1);
     uint32_t base = 0;
     for (uint32_t tile = 0; tile < count; tile += SORT_THREADS * LEVEL_PER_THREAD) {
-        uint32_t first = tile + threadIdx.x * LEVEL_PER_THREAD;
-        uint32_t length[LEVEL_PER_THREAD], mine = 0;
-        uint32_t start = first < count ? starts[first] : 0;
+        // A warp has LEVEL_PER_THREAD runs of 32 buckets.
+        uint32_t first = tile + warp * (32 * LEVEL_PER_THREAD) + lane;
+        uint32_t length[LEVEL_PER_THREAD], before[LEVEL_PER_THREAD], mine = 0;
         UNROLL
         for (uint32_t k = 0; k < LEVEL_PER_THREAD; k++) {
-            uint32_t end = first + k < count ? starts[first + k + 1] : start;
-            length[k] = end - start;
-            mine += level_length(length[k], level);
-            start = end;
+            uint32_t bucket = first + 32 * k;
+            length[k] = bucket < count ? __ldg(starts + bucket + 1) - __ldg(starts + bucket) : 0;
         }
-        uint32_t position = base + block_scan(mine, sums);
         UNROLL
         for (uint32_t k = 0; k < LEVEL_PER_THREAD; k++) {
-            if (first + k < count) level_starts[first + k] = position;
-            position += level_length(length[k], level);
+            uint32_t own = level_length(length[k], level), inclusive = own;
+            UNROLL
+            for (uint32_t d = 1; d < 32; d *= 2) {
+                uint32_t other = __shfl_up_sync(0xffffffffu, inclusive, d);
+                if (lane >= d) inclusive += other;
+            }
+            before[k] = mine + inclusive - own;
+            mine += __shfl_sync(0xffffffffu, inclusive, 31);
+        }
+        if (lane == 0) warp_sums[warp] = mine;
+        __syncthreads();
+        uint32_t total = 0, warp_base = base;
+        for (uint32_t w = 0; w < SORT_THREADS / 32; w++) {
+            if (w == warp) warp_base = base + total;
+            total += warp_sums[w];
+        }
+        UNROLL
+        for (uint32_t k = 0; k < LEVEL_PER_THREAD; k++) {
+            uint32_t bucket = first + 32 * k, position = warp_base + before[k];
+            if (bucket < count) level_starts[bucket] = position;
             if (level_length(length[k], level - 1) & 1) {
-                uint32_t last = position - 1;
+                uint32_t last = position + level_length(length[k], level) - 1;
                 atomicOr(&words[last / 32].singles, 1u << (last % 32));
             }
         }
-        if (threadIdx.x == SORT_THREADS - 1) tile_end = position;
-        __syncthreads();
-        base = tile_end;
+        base += total;
         __syncthreads();
     }
     if (threadIdx.x == 0) level_starts[count] = base;

@@ -31,8 +31,8 @@ struct PairRound {
     // [y][out_stride / 32] of the next level.
     const LevelWord* words;
     uint32_t n, in_stride, out_stride, bucket_stride;
-    // Pairs of a lane, a multiple of PAIR_MIN_BLOCKS, and the device's multiprocessors.
-    uint32_t tiles, multiprocessors;
+    // Of the device.
+    uint32_t multiprocessors;
     MsmWindows windows;
     uint32_t first_window;
 };
@@ -394,17 +394,14 @@ DEVICE void store_sums(uint4* out, PairTile (&tiles)[2], const PairSource<gather
     }
 }
 
-// The block's first row of 32 * PAIR_WARPS pairs; `tiles` becomes the number of rows. Blocks of equal
-// length that start together stay together, and then the memory has all the work in one phase and
-// the multiplier in another. So the first blocks of a multiprocessor, one from each run of
-// `multiprocessors`, do 1, 2, .. parts of a block's work, and are a part apart from then on.
-DEVICE uint64_t first_row_of_block(uint32_t& tiles, uint32_t multiprocessors) {
-    const uint32_t slots = PAIR_MIN_BLOCKS;
-    uint32_t part = tiles / slots, slot = blockIdx.x / multiprocessors;
-    uint32_t before = slot < slots ? slot : slots;
-    uint64_t rows = static_cast<uint64_t>(multiprocessors) * part * (before * (before + 1) / 2);
-    if (slot < slots) tiles = part * (slot + 1);
-    return rows + (blockIdx.x - before * static_cast<uint64_t>(multiprocessors)) * tiles;
+// Tiles of each warp: the level's share of a slot, a place for a block on a multiprocessor, in as few
+// equal turns as PAIR_TILES_MAX allows, because an inversion takes the time of a dozen tiles.
+DEVICE uint32_t tiles_of_warp(uint32_t pairs, uint32_t multiprocessors) {
+    uint64_t slots = static_cast<uint64_t>(multiprocessors) * PAIR_MIN_BLOCKS;
+    uint64_t rows = (pairs + PAIR_THREADS - 1ull) / PAIR_THREADS * gridDim.y;
+    uint64_t turns = (rows + slots * PAIR_TILES_MAX - 1) / (slots * PAIR_TILES_MAX);
+    uint64_t tiles = turns ? (rows + slots * turns - 1) / (slots * turns) : 0;
+    return tiles < PAIR_TILES_MIN ? PAIR_TILES_MIN : static_cast<uint32_t>(tiles);
 }
 
 template <bool gathered>
@@ -414,8 +411,8 @@ DEVICE void add_pairs(const PairRound& task, PairTile (*block_tiles)[2]) {
         1u << (window_width(task.windows, task.first_window + blockIdx.y) - 1);
     uint32_t pairs = task.starts[window * (task.bucket_stride + 1) + bucket_count];
     uint32_t warp = threadIdx.x / PAIR_LANES;
-    uint32_t tiles = task.tiles;
-    uint64_t block_first = first_row_of_block(tiles, task.multiprocessors) * PAIR_THREADS;
+    uint32_t tiles = tiles_of_warp(pairs, task.multiprocessors);
+    uint64_t block_first = blockIdx.x * static_cast<uint64_t>(tiles) * PAIR_THREADS;
     if (block_first >= pairs) return;
     // A warp beyond the last pair takes part in the block's inversion only.
     uint64_t warp_first = block_first + warp * tiles * PAIR_LANES;
@@ -433,10 +430,9 @@ DEVICE void add_pairs(const PairRound& task, PairTile (*block_tiles)[2]) {
 
 // **Computes** level 1 from the sorted entries.
 // **Shapes** as in `PairRound`.
-// **Launch** grid (blocks that reach out_stride: see `first_row_of_block`, windows), block
-// PAIR_THREADS.
+// **Launch** grid (blocks for every share that `tiles_of_warp` may give, windows), block PAIR_THREADS.
 // **Requires** out_stride a multiple of 64, and 64 above the points of the level; indices below n.
-// **Cost** 5 products and a square a pair, about 530 bytes; an inversion for 4 * tiles pairs a lane.
+// **Cost** 5 products and a square a pair, about 530 bytes; an inversion for 1,024 a lane at most.
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_MIN_BLOCKS)
     msm_pair_entries_g1(const __grid_constant__ PairRound task) {
     __shared__ PairTile tiles[PAIR_WARPS][2];

@@ -11,10 +11,8 @@ const PAIR_LANES: usize = 32;
 const PAIR_THREADS: u32 = 128;
 /// Blocks that a multiprocessor runs at once.
 const PAIR_SLOTS: usize = 4;
-/// Pairs that a lane adds with one inversion, at least and at most, all multiples of the slots.
-const PAIR_TILES: (usize, usize) = (8, 64);
-/// Blocks that a slot takes one after the other where there is enough work.
-const PAIR_TURNS: usize = 4;
+/// Pairs that a lane adds with one inversion, at least and at most.
+const PAIR_TILES: (usize, usize) = (8, 256);
 
 /// The kernels of a curve's pair rounds.
 #[derive(Clone, Copy, Debug)]
@@ -44,10 +42,10 @@ struct PairRoundParameter {
     in_stride: u32,
     out_stride: u32,
     bucket_stride: u32,
-    tiles: u32,
     multiprocessors: u32,
     windows: Windows,
     first_window: u32,
+    padding: u32,
 }
 
 // SAFETY: `repr(C)`, all bytes are set, fields as in gpu/msm_pairs.cu.
@@ -206,15 +204,13 @@ pub(in crate::gpu) fn plan_levels<C: Curve>(
     Ok(())
 }
 
-/// Pairs of a lane, and blocks that reach `points`; see `first_row_of_block` in gpu/msm_pairs.cu.
-fn pair_grid(points: usize, batch: usize, multiprocessors: usize) -> (usize, u32) {
+/// Blocks a window that up to `points` pairs need: the kernel gives each block on a multiprocessor an
+/// equal share of what there is, in as few turns as the longest share allows.
+fn pair_blocks(points: usize, batch: usize, multiprocessors: usize) -> u32 {
     let rows = points.div_ceil(PAIR_THREADS as usize);
     let slots = multiprocessors * PAIR_SLOTS;
-    let tiles = (batch * rows / (slots * PAIR_TURNS)).next_multiple_of(PAIR_SLOTS);
-    let tiles = tiles.clamp(PAIR_TILES.0, PAIR_TILES.1);
-    let first_rows = multiprocessors * tiles * (PAIR_SLOTS + 1) / 2;
-    let blocks = slots + rows.saturating_sub(first_rows).div_ceil(tiles);
-    (tiles, count32(blocks))
+    let turns = (batch * rows).div_ceil(slots * PAIR_TILES.1);
+    count32((slots * turns).div_ceil(batch.max(1)).min(rows.div_ceil(PAIR_TILES.0)))
 }
 
 /// `msm_pair_entries_*` for round 0, `msm_pair_points_*` above: level `round` + 1 from `round`, after
@@ -231,7 +227,7 @@ pub(in crate::gpu) fn pair_round<C: Curve>(
     assert!(levels.batch == batch.count as usize && round < levels.rounds);
     let multiprocessors = gpu.info().multiprocessors.max(1);
     let out_stride = levels.stride(round + 1);
-    let (tiles, blocks) = pair_grid(out_stride, levels.batch, multiprocessors);
+    let blocks = pair_blocks(out_stride, levels.batch, multiprocessors);
     let (out, starts) = arrays.level(levels, round + 1);
     let (input, in_stride) = match round {
         0 => (arrays.bases, 0),
@@ -247,10 +243,10 @@ pub(in crate::gpu) fn pair_round<C: Curve>(
         in_stride: count32(in_stride),
         out_stride: count32(out_stride),
         bucket_stride: count32(levels.bucket_stride),
-        tiles: count32(tiles),
         multiprocessors: count32(multiprocessors),
         windows: batch.windows,
         first_window: batch.first,
+        padding: 0,
     };
     let launch = Launch { grid: (blocks, batch.count), block: PAIR_THREADS, shared_bytes: 0 };
     let kernel = if round == 0 { kernels.entries } else { kernels.points };
@@ -275,24 +271,21 @@ mod tests {
         }
     }
 
-    /// The rows of all blocks, by the kernel's rule, are those of the level and no row twice.
+    /// By the kernel's rule for its share, the blocks reach every row of any level with room for it.
     #[test]
-    fn blocks_share_out_the_rows() {
+    fn blocks_reach_every_row() {
         for (points, batch, multiprocessors) in
             [(64, 1, 132), (1 << 20, 13, 132), (70_000, 1, 1), (1 << 26, 1, 132)]
         {
-            let (tiles, blocks) = pair_grid(points, batch, multiprocessors);
-            let part = tiles / PAIR_SLOTS;
-            let mut next = 0;
-            for block in 0..blocks as usize {
-                let slot = block / multiprocessors;
-                let before = slot.min(PAIR_SLOTS);
-                let own = if slot < PAIR_SLOTS { part * (slot + 1) } else { tiles };
-                let rows = multiprocessors * part * (before * (before + 1) / 2);
-                assert_eq!(rows + (block - before * multiprocessors) * own, next, "block {block}");
-                next += own;
+            let blocks = pair_blocks(points, batch, multiprocessors) as usize;
+            for pairs in [1, points / 7, points / 2, points - 1, points] {
+                let rows = pairs.div_ceil(PAIR_THREADS as usize);
+                let slots = multiprocessors * PAIR_SLOTS;
+                let turns = (rows * batch).div_ceil(slots * PAIR_TILES.1);
+                let tiles = (rows * batch).div_ceil(slots * turns).max(PAIR_TILES.0);
+                assert!(tiles <= PAIR_TILES.1, "{pairs} of {points}: {tiles} tiles");
+                assert!(blocks * tiles >= rows, "{pairs} of {points}: {blocks} x {tiles}");
             }
-            assert!(next >= points.div_ceil(PAIR_THREADS as usize), "{points} points");
         }
     }
 }
