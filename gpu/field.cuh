@@ -13,6 +13,10 @@
 // is 0.91 * 2^256, so the row operand `a` must be canonical; then b may be any 256-bit value.
 //
 // The limbs of the moduli come from ec-gpu's `GpuField`, written by build.rs as `FP_*`, `FR_*`.
+//
+// Built with PROVE_FIELD_GENERATED (`field=generated`), products, sums and differences are
+// ec-gpu-gen's, which build.rs puts before this text: they take and return [0, m), a part of the
+// range above, so everything that calls them stays as it is.
 
 struct FIELD_ALIGN Fr {
     static const int limbs = 8;
@@ -305,14 +309,81 @@ template <class F> DEVICE bool is_zero_lazy(const F& a) {
     return zero == 0 || modulus == 0;
 }
 
-// ---- Fr ----
+#ifdef PROVE_FIELD_GENERATED
+// ---- ec-gpu-gen's operations on our types ----
+
+template <class To, class From> DEVICE To same_limbs(const From& a) {
+    static_assert(sizeof(To) == sizeof(From), "both are limbs, least significant first");
+    const uint32_t* from = reinterpret_cast<const uint32_t*>(&a);
+    To to;
+    UNROLL
+    for (size_t i = 0; i < sizeof(To) / 4; i++) reinterpret_cast<uint32_t*>(&to)[i] = from[i];
+    return to;
+}
+
+DEVICE generated::FR_ELEMENT theirs(const Fr& a) { return same_limbs<generated::FR_ELEMENT>(a); }
+DEVICE generated::FP_ELEMENT theirs(const Fp& a) { return same_limbs<generated::FP_ELEMENT>(a); }
+
+DEVICE Fr add(const Fr& a, const Fr& b) {
+    return same_limbs<Fr>(GENERATED_FR_add(theirs(a), theirs(b)));
+}
+DEVICE Fr sub(const Fr& a, const Fr& b) {
+    return same_limbs<Fr>(GENERATED_FR_sub(theirs(a), theirs(b)));
+}
+DEVICE Fr mul_canonical(const Fr& a, const Fr& b) {
+    return same_limbs<Fr>(GENERATED_FR_mul(theirs(a), theirs(b)));
+}
+DEVICE Fp add(const Fp& a, const Fp& b) {
+    return same_limbs<Fp>(GENERATED_FP_add(theirs(a), theirs(b)));
+}
+DEVICE Fp sub(const Fp& a, const Fp& b) {
+    return same_limbs<Fp>(GENERATED_FP_sub(theirs(a), theirs(b)));
+}
+DEVICE Fp mul(const Fp& a, const Fp& b) {
+    return same_limbs<Fp>(GENERATED_FP_mul(theirs(a), theirs(b)));
+}
+DEVICE Fp sqr(const Fp& a) { return same_limbs<Fp>(GENERATED_FP_sqr(theirs(a))); }
+DEVICE Fp mul_add(const Fp& a, const Fp& b, const Fp& c, const Fp& d) {
+    return add(mul(a, b), mul(c, d));
+}
+DEVICE Fp neg(const Fp& a) { return sub(Fp{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}, a); }
+#else
+// ---- our operations ----
 
 DEVICE Fr add(const Fr& a, const Fr& b) { return add_lazy(a, b); }
 DEVICE Fr sub(const Fr& a, const Fr& b) { return sub_lazy(a, b); }
-DEVICE Fr canonical(const Fr& a) { return subtract_if_above<1>(a, 0); }
-
 // a * b for a in [0, r) and b any 256-bit value.
 DEVICE Fr mul_canonical(const Fr& a, const Fr& b) { return montgomery_product<false>(a, b, a, b); }
+
+DEVICE Fp add(const Fp& a, const Fp& b) { return add_lazy(a, b); }
+DEVICE Fp sub(const Fp& a, const Fp& b) { return sub_lazy(a, b); }
+// Tried and lost: one Karatsuba level (108 + 144 wide multiply-adds against 276) made the MSM of 2^27
+// points 16 % slower on an H200; its carry chains of additions are not hidden.
+DEVICE Fp mul(const Fp& a, const Fp& b) { return montgomery_product<false>(a, b, a, b); }
+// 78 wide multiply-adds, then 144 for the reduction, against 276.
+DEVICE Fp sqr(const Fp& a) {
+    uint32_t wide[24];
+    square_wide(wide, a);
+    return reduce_wide(wide);
+}
+// a * b + c * d with one reduction.
+DEVICE Fp mul_add(const Fp& a, const Fp& b, const Fp& c, const Fp& d) {
+    return montgomery_product<true>(a, b, c, d);
+}
+// In [0, 2p]: every use of a negated value stays within the bounds above.
+DEVICE Fp neg(const Fp& a) {
+    Fp t;
+    t.v[0] = sub_cc(Fp::modulus<2>(0), a.v[0]);
+    UNROLL
+    for (int i = 1; i < 11; i++) t.v[i] = subc_cc(Fp::modulus<2>(i), a.v[i]);
+    t.v[11] = subc(Fp::modulus<2>(11), a.v[11]);
+    return t;
+}
+#endif
+
+// ---- Fr ----
+
+DEVICE Fr canonical(const Fr& a) { return subtract_if_above<1>(a, 0); }
 DEVICE Fr mul(const Fr& a, const Fr& b) { return mul_canonical(canonical(a), b); }
 
 // a / 2 in [0, 1.5r).
@@ -336,37 +407,11 @@ DEVICE Fr to_integer(const Fr& a) {
 
 // ---- Fp ----
 
-DEVICE Fp add(const Fp& a, const Fp& b) { return add_lazy(a, b); }
-DEVICE Fp sub(const Fp& a, const Fp& b) { return sub_lazy(a, b); }
 DEVICE Fp canonical(const Fp& a) { return subtract_if_above<1>(a, 0); }
 DEVICE bool is_zero(const Fp& a) { return is_zero_lazy(a); }
 DEVICE bool is_raw_zero(const Fp& a) { return all_zero(a); }
-// Tried and lost: one Karatsuba level (108 + 144 wide multiply-adds against 276) made the MSM of 2^27
-// points 16 % slower on an H200; its carry chains of additions are not hidden.
-DEVICE Fp mul(const Fp& a, const Fp& b) { return montgomery_product<false>(a, b, a, b); }
-// 78 wide multiply-adds, then 144 for the reduction, against 276.
-DEVICE Fp sqr(const Fp& a) {
-    uint32_t wide[24];
-    square_wide(wide, a);
-    return reduce_wide(wide);
-}
-// a * b + c * d with one reduction.
-DEVICE Fp mul_add(const Fp& a, const Fp& b, const Fp& c, const Fp& d) {
-    return montgomery_product<true>(a, b, c, d);
-}
-
 DEVICE Fp zero(const Fp*) { return Fp{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}; }
 DEVICE Fp one(const Fp*) { return Fp{{FP_ONE}}; }
-
-// In [0, 2p]: every use of a negated value stays within the bounds above.
-DEVICE Fp neg(const Fp& a) {
-    Fp t;
-    t.v[0] = sub_cc(Fp::modulus<2>(0), a.v[0]);
-    UNROLL
-    for (int i = 1; i < 11; i++) t.v[i] = subc_cc(Fp::modulus<2>(i), a.v[i]);
-    t.v[11] = subc(Fp::modulus<2>(11), a.v[11]);
-    return t;
-}
 
 // ---- Fp2 ----
 

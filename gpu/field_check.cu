@@ -43,3 +43,28 @@ extern "C" __global__ void field_check_fp2(Fp2* out, const Fp2* in, uint32_t ope
                                            uint32_t n) {
     check_field(out, in, operation, n);
 }
+
+// ---- rates ----
+
+template <class F> DEVICE void multiply_chain(F* out, const F* in, uint32_t factors, uint32_t n) {
+    uint32_t i = blockIdx.x * ELEMENT_THREADS + threadIdx.x;
+    if (i >= n) return;
+    F a = in[2 * static_cast<size_t>(i)];
+    F b = in[2 * static_cast<size_t>(i) + 1];
+    NO_UNROLL
+    for (uint32_t k = 0; k < factors; k++) a = mul(b, a);
+    out[i] = canonical(a);
+}
+
+// **Computes** out[i] = in[2i] * in[2i + 1]^factors by as many dependent products, the field's rate
+// where enough threads hide their latency. **Shapes** out: n; in: 2n. **Launch** grid of n / 256
+// rounded up, block 256. **Requires** in[2i + 1] in [0, m).
+extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
+    field_chains_fr(Fr* out, const Fr* in, uint32_t factors, uint32_t n) {
+    multiply_chain(out, in, factors, n);
+}
+
+extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
+    field_chains_fp(Fp* out, const Fp* in, uint32_t factors, uint32_t n) {
+    multiply_chain(out, in, factors, n);
+}

@@ -57,14 +57,18 @@ struct NttPass {
     const Fr* factor;
     // Operand of `store`, or null.
     const Fr* other;
-    // Powers of the root of order 2^9, and the twiddles of this pass by [row][lo], or null.
+    // Powers of the root of order 2^9, and the twiddles of this pass by [row][lo], or null. In the
+    // composed form `twiddles` are scale * psi^i, i < 2^low_log, and `high` psi^(i << low_log).
     const Fr* levels;
     const Fr* twiddles;
+    const Fr* high;
     uint32_t log_n, log_m, radix_log;
     // 0: x; 1: x * other; 2: (other - x) / 2, the quotient's last step.
     uint32_t store;
     // Whether the stored value is in [0, r).
     uint32_t canonical;
+    // Of the composed form: whether the domain is the odd coset, whether psi is to be inverted.
+    uint32_t low_log, odd, inverted;
 };
 
 struct TilePlace {
@@ -207,15 +211,29 @@ DEVICE uint32_t tile_group(const NttPass& pass) {
     return (column << (pass.radix_log - 3)) | (threadIdx.x >> columns_log);
 }
 
+// The exponent of psi in the twiddle of a place, modulo its order 2n; see `ntt_fill_twiddles`.
+DEVICE uint32_t twiddle_exponent(const NttPass& pass, const TilePlace& place) {
+    uint32_t reversed = __brev(place.row) >> (32 - pass.radix_log);
+    uint32_t exponent = ((2 * place.lo + pass.odd) * reversed) << (pass.log_n - pass.log_m);
+    return (pass.inverted ? 0u - exponent : exponent) & ((2u << pass.log_n) - 1);
+}
+
 // Multiplies x[e], which lies at tile position p0 + (e << stride_log), by its twiddle: inside a
 // pass w_(8S)^(rev(e) * s), at the pass's border that of the pass. e is known at compile time.
+template <bool composed>
 DEVICE void twiddle_one(Fr& x, const NttPass& pass, uint32_t e, uint32_t p, bool border,
                         uint32_t step) {
     const Fr* twiddle;
     if (border) {
         TilePlace place = tile_place(pass, p);
         if (!place.inside) return;
-        twiddle = pass.twiddles + (place.row << (pass.log_m - pass.radix_log)) + place.lo;
+        if (composed) {
+            uint32_t exponent = twiddle_exponent(pass, place);
+            x = mul_canonical(load_fr(pass.high + (exponent >> pass.low_log)), x);
+            twiddle = pass.twiddles + (exponent & ((1u << pass.low_log) - 1));
+        } else {
+            twiddle = pass.twiddles + (place.row << (pass.log_m - pass.radix_log)) + place.lo;
+        }
     } else {
         uint32_t reversed = ((e & 1) << 2) | (e & 2) | (e >> 2);
         if (reversed == 0) return;
@@ -226,7 +244,7 @@ DEVICE void twiddle_one(Fr& x, const NttPass& pass, uint32_t e, uint32_t p, bool
 
 // One pass in shared memory: levels of three stages, one of which may have fewer (the one of
 // stride 1). With strides S = 2^(level - bits) a thread holds the eight positions base + e * S.
-template <bool dit> DEVICE void tile_transform(const NttPass& pass) {
+template <bool dit, bool composed> DEVICE void tile_transform(const NttPass& pass) {
     uint32_t remainder = pass.radix_log % 3 == 0 ? 3 : pass.radix_log % 3;
     uint32_t level = dit ? remainder : pass.radix_log;
     uint32_t group = tile_group(pass);
@@ -246,7 +264,8 @@ template <bool dit> DEVICE void tile_transform(const NttPass& pass) {
         if (twiddled) {
             UNROLL
             for (uint32_t e = 0; e < 8; e++) {
-                twiddle_one(x[e], pass, e, base + (e << stride_log), border, step);
+                uint32_t p = base + (e << stride_log);
+                twiddle_one<composed>(x[e], pass, e, p, border, step);
             }
         }
         if (dit) small_dft_dit(x, bits, pass.levels);
@@ -267,7 +286,7 @@ template <bool dit> DEVICE void tile_transform(const NttPass& pass) {
 extern "C" __global__ void __launch_bounds__(NTT_THREADS, NTT_MIN_BLOCKS)
     ntt_pass_dif(const __grid_constant__ NttPass pass) {
     tile_load(pass);
-    tile_transform<false>(pass);
+    tile_transform<false, false>(pass);
     tile_store(pass);
 }
 
@@ -276,7 +295,23 @@ extern "C" __global__ void __launch_bounds__(NTT_THREADS, NTT_MIN_BLOCKS)
 extern "C" __global__ void __launch_bounds__(NTT_THREADS, NTT_MIN_BLOCKS)
     ntt_pass_dit(const __grid_constant__ NttPass pass) {
     tile_load(pass);
-    tile_transform<true>(pass);
+    tile_transform<true, false>(pass);
+    tile_store(pass);
+}
+
+// **Computes** the same with twiddles composed of two tables of about sqrt(2n) elements, where
+// memory is short. **Cost** one more product an element in a pass with twiddles.
+extern "C" __global__ void __launch_bounds__(NTT_THREADS, NTT_MIN_BLOCKS)
+    ntt_pass_dif_composed(const __grid_constant__ NttPass pass) {
+    tile_load(pass);
+    tile_transform<false, true>(pass);
+    tile_store(pass);
+}
+
+extern "C" __global__ void __launch_bounds__(NTT_THREADS, NTT_MIN_BLOCKS)
+    ntt_pass_dit_composed(const __grid_constant__ NttPass pass) {
+    tile_load(pass);
+    tile_transform<true, true>(pass);
     tile_store(pass);
 }
 

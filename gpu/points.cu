@@ -7,7 +7,7 @@
 DEVICE Fp read_coordinate(const uint32_t* words, uint32_t* flags) {
     Fp a;
     UNROLL
-    for (int i = 0; i < 12; i++) a.v[11 - i] = __byte_perm(words[i], 0, 0x0123);
+    for (int i = 0; i < 12; i++) a.v[11 - i] = swap_bytes(words[i]);
     if (flags) {
         *flags = a.v[11] >> 29;
         a.v[11] &= 0x1fffffff;
@@ -143,9 +143,7 @@ extern "C" __global__ void __launch_bounds__(ACCUMULATE_THREADS)
         if (!is_identity(sums[k])) {
             Fp zzz_inverse = mul(inverted, prefixes[k]);
             inverted = mul(inverted, sums[k].zzz);
-            Fp zz_inverse = sqr(mul(sums[k].zz, zzz_inverse));
-            p.x = canonical(mul(sums[k].x, zz_inverse));
-            p.y = canonical(mul(sums[k].y, zzz_inverse));
+            p = to_affine(sums[k], zzz_inverse);
         }
         if (start + k < n) out[start + k] = p;
     }

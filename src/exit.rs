@@ -29,9 +29,9 @@ pub enum Code {
     Parameters = 4,
     /// No usable GPU.
     NoGpu = 5,
-    /// The memory plan does not fit.
+    /// The memory plan does not fit, or a card has less memory than the plan was told.
     Memory = 6,
-    /// The GPU failed.
+    /// A card failed at work.
     GpuFault = 7,
     /// A proof does not verify.
     Invalid = 8,
@@ -70,6 +70,8 @@ fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     } else if error.is::<DecodeError>() || error.is::<InvalidProof>() {
         Some(Code::Invalid)
     } else if let Some(error) = error.downcast_ref() {
+        Some(code_of_gpu_error(error))
+    } else if let Some(error) = error.downcast_ref() {
         Some(code_of_sample_error(error))
     } else if let Some(error) = error.downcast_ref() {
         Some(code_of_verify_error(error))
@@ -99,8 +101,9 @@ const fn code_of_gpu_error(error: &GpuError) -> Code {
             Code::NoGpu
         }
         GpuError::OutOfMemory { .. } => Code::Memory,
-        GpuError::BadPoint { .. } => Code::Parameters,
         GpuError::Driver { .. } => Code::GpuFault,
+        GpuError::WrongResult { .. } => Code::Invalid,
+        GpuError::BadPoint { .. } => Code::Parameters,
     }
 }
 
@@ -172,18 +175,25 @@ pub fn render(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::NoGpu;
     use crate::groth16::native::NativeError;
     use crate::msm::BasesError;
     use anyhow::Context;
+    use cudarc::driver::DriverError;
+    use cudarc::driver::sys::CUresult;
+
+    fn no_gpu(reason: &str) -> DeviceError {
+        DeviceError::NoGpu { why: NoGpu::because(reason) }
+    }
 
     #[test]
     fn the_chain_is_one_line_and_hints_follow() {
-        let device = DeviceError::NoGpu { forbidden: false };
+        let device = no_gpu("no NVIDIA driver");
         let error = Err::<(), _>(device).context("choose a device").expect_err("an error");
         assert_eq!(
             render(&error),
-            "error: choose a device: no usable GPU: this version proves on the CPU alone\n\
-             hint: `--device cpu` proves on the CPU"
+            "error: choose a device: no usable GPU: no NVIDIA driver\n\
+             hint: `--device cpu` works on the CPU"
         );
         assert_eq!(code_of(&error), Code::NoGpu);
     }
@@ -197,12 +207,31 @@ mod tests {
 
     #[test]
     fn what_is_said_twice_is_shown_once() {
-        let source = DeviceError::NoGpu { forbidden: true };
+        let source = no_gpu("BELLMAN_NO_GPU is set");
         assert_eq!(
             render(&Repeating { source }.into()),
-            "error: partition 3 is wrong: no usable GPU: this version proves on the CPU alone and \
-             BELLMAN_NO_GPU is set\nhint: `--device cpu` proves on the CPU"
+            "error: partition 3 is wrong: no usable GPU: BELLMAN_NO_GPU is set\n\
+             hint: `--device cpu` works on the CPU"
         );
+    }
+
+    #[test]
+    fn faults_of_a_card_have_codes_by_their_kind() {
+        let source = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+        let operation = "launch `ntt_pass_dif`".to_owned();
+        for (error, code, says) in [
+            (GpuError::NoDriver, Code::NoGpu, "libcuda"),
+            (GpuError::NoSuchDevice { ordinal: 3, count: 1 }, Code::NoGpu, "got 3"),
+            (GpuError::OutOfMemory { wanted_bytes: 9, free_bytes: 5 }, Code::Memory, "9 free"),
+            (GpuError::Driver { operation, source }, Code::GpuFault, "launch `ntt_pass_dif`"),
+            (GpuError::WrongResult { what: "the sum" }, Code::Invalid, "the sum is wrong"),
+            (GpuError::BadPoint { index: 7 }, Code::Parameters, "point 7"),
+        ] {
+            // The text of the driver's own error needs the driver.
+            assert!(error.to_string().contains(says), "{says}");
+            let error = anyhow::Error::from(error).context("prove");
+            assert_eq!(code_of(&error), code, "{says}");
+        }
     }
 
     #[test]

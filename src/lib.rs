@@ -21,6 +21,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod bus;
 pub mod c1;
 pub mod circuit;
 pub mod cli;
@@ -48,5 +49,6 @@ pub mod settings;
 pub mod stop;
 pub mod sys;
 pub mod temporary;
+pub mod trace;
 pub mod variant;
 pub mod witness;

@@ -6,15 +6,18 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::c1::GivenIds;
 use crate::cli::Shared;
-use crate::device::DeviceRequest;
+use crate::device::{DeviceRequest, DeviceSettings};
+use crate::gpu::fault::{FaultPlan, NoFaultPlan};
 use crate::params::{DEFAULT_FOLDER, Folder, FolderChoice};
-use crate::variant::Variants;
+use crate::progress::Device;
+use crate::variant::{ProverVariant, VariantFlag, Variants};
 
 /// Looks up an environment variable.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -27,12 +30,12 @@ pub struct Settings {
     /// Whether the digest of the parameter file is demanded before proving
     /// (`FIL_PROOFS_VERIFY_PRODUCTION_PARAMS=1`).
     pub verify_params_digest: bool,
-    /// What `--device` asks for.
-    pub device: DeviceRequest,
-    /// Whether `BELLMAN_NO_GPU` forbids the GPU.
-    pub gpu_forbidden: bool,
-    /// The chosen implementations.
+    /// What decides about the device.
+    pub device: DeviceSettings,
+    /// The chosen implementations, as far as the device is settled.
     pub variants: Variants,
+    /// The choices as typed: they are resolved again when the device is known.
+    pub variant_flags: Vec<VariantFlag>,
     /// `--ram` in bytes.
     pub ram_bytes: Option<u64>,
     /// Threads, when the person fixed them.
@@ -43,6 +46,8 @@ pub struct Settings {
     pub json: Option<PathBuf>,
     /// Where the memory log goes.
     pub rss_log: Option<PathBuf>,
+    /// Where the trace goes.
+    pub trace: Option<PathBuf>,
     /// How much is said.
     pub verbosity: Verbosity,
     /// The sector's identity as given, to be checked.
@@ -79,6 +84,18 @@ pub enum SettingsError {
         /// The one asked for.
         got: usize,
     },
+    /// A variant that acts on another device than the one that was found.
+    #[error("{message}")]
+    Variant {
+        /// What is wrong with the choice.
+        message: String,
+    },
+    /// A command for a GPU alone.
+    #[error("`{what}` needs a GPU")]
+    NeedsGpu {
+        /// The command.
+        what: &'static str,
+    },
     /// A variable whose value cannot be used.
     #[error("environment variable {name}: expected {expected}, got `{value}`")]
     Variable {
@@ -92,8 +109,10 @@ pub enum SettingsError {
 }
 
 /// Variables of other provers that have no effect here.
-const WITHOUT_EFFECT: [&str; 4] = [
+const WITHOUT_EFFECT: [&str; 6] = [
     "BELLMAN_CUSTOM_GPU",
+    "BELLMAN_GPU_LOCK",
+    "BELLPERSON_GPUS_PER_LOCK",
     "RUST_GPU_TOOLS_CUSTOM_GPU",
     "BELLMAN_CPU_UTILIZATION",
     "BELLMAN_VERIFIER",
@@ -131,14 +150,15 @@ impl Settings {
         Ok(Self {
             params,
             verify_params_digest: variables.flag("FIL_PROOFS_VERIFY_PRODUCTION_PARAMS"),
-            device: shared.device,
-            gpu_forbidden: variables.flag("BELLMAN_NO_GPU"),
+            device: device_settings(shared, variants, &mut variables)?,
             variants,
+            variant_flags: shared.variants.clone(),
             ram_bytes: shared.ram,
             threads,
             timeout: shared.timeout,
             json: shared.json.clone(),
             rss_log: shared.rss_log.clone(),
+            trace: shared.trace.clone(),
             verbosity,
             identity: GivenIds {
                 miner_id: shared.miner_id,
@@ -172,6 +192,13 @@ impl Variables<'_> {
         Some(value)
     }
 
+    /// Remembers a variable that others read, even an empty one.
+    fn note(&mut self, name: &'static str) {
+        if let Some(value) = (self.environment)(name) {
+            self.used.insert(name, value.to_string_lossy().into_owned());
+        }
+    }
+
     /// A boolean as people mean it: unset, empty, `0`, `false` and `no` are off.
     fn flag(&mut self, name: &'static str) -> bool {
         self.get(name).is_some_and(|value| {
@@ -190,6 +217,45 @@ fn params_folder(shared: &Shared, variables: &mut Variables<'_>) -> Folder {
         },
     };
     Folder { path, chosen_by }
+}
+
+/// What decides about the device. `PROVE_TEST_GPU_FAULT` makes cards fail for tests and is told to
+/// nobody else; [`FaultPlan`] says what it may hold.
+fn device_settings(
+    shared: &Shared,
+    variants: Variants,
+    variables: &mut Variables<'_>,
+) -> Result<DeviceSettings, SettingsError> {
+    let forbidden = if variables.flag("BELLMAN_NO_GPU") {
+        Some("BELLMAN_NO_GPU is set")
+    } else if variants.prover == ProverVariant::Bellperson {
+        Some("`prover=bellperson` runs on the CPU")
+    } else {
+        None
+    };
+    variables.note("CUDA_VISIBLE_DEVICES");
+    let name = "PROVE_TEST_GPU_FAULT";
+    let fault = variables.get(name).map(|value| {
+        let value = value.to_string_lossy();
+        value.parse::<FaultPlan>().map(Arc::new).map_err(|NoFaultPlan| SettingsError::Variable {
+            name,
+            expected: NoFaultPlan::EXPECTED,
+            value: value.into_owned(),
+        })
+    });
+    Ok(DeviceSettings {
+        request: match shared.settled_device() {
+            None => DeviceRequest::Auto,
+            Some(Device::Cpu) => DeviceRequest::Cpu,
+            Some(Device::Gpu) => DeviceRequest::Gpu,
+        },
+        gpu: shared.gpu.clone(),
+        wait: shared.wait_gpu.unwrap_or_default(),
+        forbidden,
+        vram_bytes: shared.vram,
+        field: variants.field,
+        fault: fault.transpose()?,
+    })
 }
 
 fn require_cuda(variables: &mut Variables<'_>, name: &'static str) -> Result<(), SettingsError> {
@@ -239,9 +305,29 @@ mod tests {
             [("", false), ("0", false), ("false", false), ("No", false), ("1", true), ("yes", true)]
         {
             let settings = resolve("", &[("BELLMAN_NO_GPU", value)]).expect(value);
-            assert_eq!(settings.gpu_forbidden, forbidden, "`{value}`");
+            assert_eq!(settings.device.forbidden.is_some(), forbidden, "`{value}`");
         }
-        assert!(!resolve("", &[]).expect("unset").gpu_forbidden);
+        assert_eq!(resolve("", &[]).expect("unset").device.forbidden, None);
+    }
+
+    #[test]
+    fn a_gpu_that_is_named_is_demanded() {
+        let device = |words| resolve(words, &[]).expect(words).device;
+        assert_eq!(device("").request, DeviceRequest::Auto);
+        let named = device("--gpu 3 --wait-gpu 90s --vram 8GiB");
+        assert_eq!(named.request, DeviceRequest::Gpu);
+        assert_eq!((named.wait, named.vram_bytes), (Duration::from_secs(90), Some(8 << 30)));
+    }
+
+    #[test]
+    fn faults_of_cards_are_read_for_tests() {
+        let name = "PROVE_TEST_GPU_FAULT";
+        let settings = resolve("", &[(name, "launch:ntt_pass_dif:2")]).expect("a fault");
+        assert!(settings.device.fault.is_some());
+        assert_eq!(settings.environment[name], "launch:ntt_pass_dif:2", "the report tells it");
+        let error = resolve("", &[(name, "boom")]).expect_err("no fault").to_string();
+        assert!(error.contains("corrupt:KERNEL"), "{error}");
+        assert!(resolve("", &[]).expect("unset").device.fault.is_none());
     }
 
     #[test]

@@ -14,16 +14,17 @@ use signal_hook::iterator::Signals;
 
 use crate::exit::Code;
 use crate::temporary::Delivery;
-use crate::{sys, temporary};
+use crate::{bus, sys, temporary};
 
-/// Starts watching for INT, TERM and HUP (unless `nohup` lets that be ignored), and for the end of
-/// `timeout`.
+/// Starts watching for INT, TERM and HUP (unless `nohup` lets that be ignored), for mapped files
+/// that are cut short (BUS), and for the end of `timeout`.
 ///
 /// # Errors
 /// When the handlers or the threads cannot be set up.
 pub fn install(timeout: Option<Duration>) -> io::Result<()> {
     // A file-size limit then is an ordinary write error instead of a silent death.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    bus::install()?;
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     if !sys::ignores_signal(SIGHUP) {
         signals.handle().add_signal(SIGHUP)?;
@@ -33,6 +34,7 @@ pub fn install(timeout: Option<Duration>) -> io::Result<()> {
             let (code, what) = match signal {
                 SIGINT => (Code::Interrupted, "interrupted"),
                 SIGHUP => (Code::HungUp, "the terminal went away"),
+                _ if bus::happened() => (Code::Parameters, CUT_SHORT),
                 _ => (Code::Terminated, "terminated"),
             };
             leave(code, what);
@@ -47,6 +49,9 @@ pub fn install(timeout: Option<Duration>) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Only parameter files are mapped.
+const CUT_SHORT: &str = "the parameter file was cut short, or its disk failed, while it was read";
 
 /// Removes every temporary file and ends the process without running anything else; returns only
 /// the first time that this would cut off the delivery of the result, or the report after it.

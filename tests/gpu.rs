@@ -8,19 +8,24 @@
 mod kernels;
 #[path = "gpu/rows.rs"]
 mod rows;
+#[path = "gpu/setup.rs"]
+mod setup;
 #[path = "gpu/sums.rs"]
 mod sums;
+#[path = "gpu/transforms.rs"]
+mod transforms;
 
 use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use ff::Field;
 use group::prime::PrimeCurveAffine;
 use group::{Curve as _, Group};
 use kernels::{KernelField, operand_rows, rng};
-use prove::gpu::generated::{self, GeneratedCurve, GeneratedNtt};
-use prove::gpu::msm::{Msm, ScalarOrder};
-use prove::gpu::ntt::{self, Direction, Domain, Ntt, Options, Quotient};
+use prove::gpu::generated::{GeneratedCurve, GeneratedMsm, GeneratedNtt};
+use prove::gpu::msm::{Msm, MsmVariant, ScalarOrder};
+use prove::gpu::ntt::{self, NttVariant};
 use prove::gpu::{
-    Curve, DeviceBuffer, DeviceData, G1, G2, Gpu, GpuError, bench, check_field, points,
+    Curve, DeviceBuffer, DeviceData, FieldVariant, G1, G2, Gpu, GpuError, bench, check_field,
+    points,
 };
 use rand::Rng;
 use rayon::prelude::*;
@@ -139,90 +144,6 @@ fn small_multiples_are_consecutive() {
         assert_eq!(*point, expected.to_affine(), "multiple {i}");
         expected += G1Projective::generator();
     }
-}
-
-// ---- NTT ----
-
-/// Forward transforms against evaluation at some places, and the inverse back to the start.
-fn check_transform(gpu: &Gpu, log_n: u32, domain: Domain) {
-    let n = 1usize << log_n;
-    let mut coefficients = bench::random_scalars(u64::from(log_n), n);
-    for (i, hostile) in [Scalar::ZERO, -Scalar::ONE, Scalar::ONE].into_iter().enumerate() {
-        if i < n {
-            coefficients[n - 1 - i] = hostile;
-        }
-    }
-    let input = bit_reversed(&coefficients);
-    let data = DeviceBuffer::from_host(gpu, &input).expect("memory");
-    let out = DeviceBuffer::new(gpu, n).expect("memory");
-    let canonical = Options { canonical: true, ..Options::default() };
-    let forward = Ntt::new(gpu, log_n, Direction::Forward, domain).expect("memory");
-    forward.run(out.as_slice(), data.as_slice(), canonical).expect("launch");
-    let evaluations = out.to_host().expect("copy");
-    let omega = ntt::root_of_unity(log_n);
-    let shift = match domain {
-        Domain::Roots => Scalar::ONE,
-        Domain::OddCoset => ntt::root_of_unity(log_n + 1),
-    };
-    let step = (n / 24).max(1);
-    (0..n).into_par_iter().step_by(step).chain([n - 1]).for_each(|j| {
-        let x = shift * omega.pow_vartime([j as u64]);
-        assert_eq!(evaluations[j], evaluate(&coefficients, x), "2^{log_n} {domain:?} at {j}");
-    });
-    let inverse = Ntt::new(gpu, log_n, Direction::Inverse, domain).expect("memory");
-    inverse.run(out.as_slice(), out.as_slice(), canonical).expect("launch");
-    assert!(out.to_host().expect("copy") == input, "inverse of 2^{log_n} {domain:?}");
-}
-
-/// The quotient's identity at a random place, with A, B and C = A B on the roots by the
-/// barycentric formula.
-fn check_quotient(gpu: &Gpu, log_n: u32) {
-    let n = 1usize << log_n;
-    let (a, b) = (bench::random_scalars(31, n), bench::random_scalars(32, n));
-    let device = [&a, &b].map(|values| DeviceBuffer::from_host(gpu, values).expect("memory"));
-    let h = DeviceBuffer::new(gpu, n).expect("memory");
-    let quotient = Quotient::new(gpu, log_n).expect("memory");
-    quotient.run(h.as_slice(), device[0].as_slice(), device[1].as_slice()).expect("launch");
-    let h = bit_reversed(&h.to_host().expect("copy"));
-    assert_eq!(h[n - 1], Scalar::ZERO, "the last coefficient");
-    let x = Scalar::random(rng(33));
-    let omega = ntt::root_of_unity(log_n);
-    let vanishing = x.pow_vartime([n as u64]) - Scalar::ONE;
-    let mut at_x = [Scalar::ZERO; 3];
-    let mut root = Scalar::ONE;
-    for j in 0..n {
-        let weight = root * (x - root).invert().expect("x is no root of unity");
-        at_x[0] += a[j] * weight;
-        at_x[1] += b[j] * weight;
-        at_x[2] += a[j] * b[j] * weight;
-        root *= omega;
-    }
-    let scale = vanishing * Scalar::from(n as u64).invert().expect("n is not zero");
-    let [a, b, c] = at_x.map(|sum| sum * scale);
-    assert_eq!(evaluate(&h, x) * vanishing, a * b - c, "2^{log_n}");
-}
-
-#[test]
-#[ignore = "needs a GPU: make gpu-test"]
-fn small_transforms_evaluate_polynomials() {
-    let gpu = gpu();
-    for log_n in 1..=12 {
-        check_transform(&gpu, log_n, Domain::Roots);
-        check_transform(&gpu, log_n, Domain::OddCoset);
-        check_quotient(&gpu, log_n);
-    }
-}
-
-#[test]
-#[ignore = "needs a GPU: make gpu-test"]
-fn large_transforms_evaluate_polynomials() {
-    let gpu = gpu();
-    for log_n in 13..=22 {
-        check_transform(&gpu, log_n, Domain::Roots);
-        check_transform(&gpu, log_n, Domain::OddCoset);
-    }
-    check_quotient(&gpu, 14);
-    check_quotient(&gpu, 18);
 }
 
 // ---- MSM ----
@@ -442,7 +363,10 @@ fn check_generated_msm<C: GeneratedCurve>(
     let bytes: Vec<u8> = scalars.iter().flat_map(|scalar| scalar.to_bytes_le()).collect();
     let bytes = DeviceBuffer::from_host(gpu, &bytes).expect("memory");
     let bases = DeviceBuffer::from_host(gpu, affine).expect("memory");
-    let sum = generated::msm::<C>(gpu, bases.as_slice(), bytes.as_slice()).expect("run");
+    let sum = GeneratedMsm::<C>::new(gpu)
+        .expect("load")
+        .run(bases.as_slice(), bytes.as_slice())
+        .expect("run");
     assert_eq!(sum, expected, "{} points", points.len());
 }
 
@@ -485,16 +409,6 @@ fn log_sizes() -> Vec<u32> {
 
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]
-fn time_ntt() {
-    let gpu = gpu();
-    println!("{:?}", gpu.info());
-    for log_n in log_sizes() {
-        println!("ntt 2^{log_n}: {:?}", bench::ntt(&gpu, log_n, 5).expect("bench"));
-    }
-}
-
-#[test]
-#[ignore = "needs a GPU: make gpu-test"]
 fn time_msm() {
     let gpu = gpu();
     for log_n in log_sizes() {
@@ -522,8 +436,26 @@ fn time_bits() {
 fn time_generated() {
     let gpu = gpu();
     for log_n in log_sizes() {
-        let (ntt_ms, msm) = bench::generated(&gpu, log_n, 1).expect("bench");
-        println!("generated 2^{log_n}: ntt {ntt_ms:.2} ms, {msm:?}");
-        assert!(msm.correct, "2^{log_n}");
+        let ntt = bench::TransformBench::new(&gpu, log_n, NttVariant::Generated).expect("bench");
+        let ntt_ms = ntt.run_ms().expect("a transform");
+        drop(ntt);
+        let msm = bench::SumBench::new(&gpu, 1 << log_n, MsmVariant::Generated).expect("bench");
+        let msm_ms = msm.run_ms().expect("the right sum");
+        println!("generated 2^{log_n}: ntt {ntt_ms:.2} ms, msm {msm_ms:.2} ms");
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn time_fields() {
+    let wide = gpu();
+    let generated = wide.with_field(FieldVariant::Generated).expect("a second image");
+    for (name, gpu) in [("wide", &wide), ("generated", &generated)] {
+        const LOG_N: u32 = 32;
+        let rate = |ms: f64| f64::from(LOG_N).exp2() / ms / 1e6;
+        let fr = bench::FieldBench::<Scalar>::new(gpu, LOG_N).expect("bench").run_ms();
+        let fp = bench::FieldBench::<Fp>::new(gpu, LOG_N).expect("bench").run_ms();
+        let (fr, fp) = (rate(fr.expect("right products")), rate(fp.expect("right products")));
+        println!("field={name}: Fr {fr:.1}, Fp {fp:.1} G products/s");
     }
 }

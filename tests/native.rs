@@ -9,7 +9,7 @@ use ff::Field;
 use prove::c1::{self, GivenIds};
 use prove::groth16::{self, Backend, Blinding, prove::prove_with, verify::Verifier};
 use prove::params::{Folder, FolderChoice, Parameters};
-use prove::progress::Silent;
+use prove::progress::{Device, Silent};
 use prove::sector::SectorSize;
 use prove::variant::{Job, VariantFlag, Variants};
 use rand::SeedableRng;
@@ -27,7 +27,7 @@ fn every_variant_makes_the_bytes_that_bellperson_makes() {
     let prove = |words: &str| {
         let flags: Vec<VariantFlag> =
             words.split_whitespace().map(|word| word.parse().expect(word)).collect();
-        let variants = Variants::resolve(Job::Prove, &flags).expect(words);
+        let variants = Variants::resolve(Job::Prove, Some(Device::Cpu), &flags).expect(words);
         let prover = groth16::prover(variants, Backend::Cpu, &parameters, sector.registered_proof);
         let prover = prover.expect(words);
         let proofs = prove_with(&sector, &*prover, &verifier, &mut |_| blinding, &Silent);
@@ -53,7 +53,7 @@ fn thirteen_partitions_verify_and_do_not_depend_on_how_bits_are_summed() {
     let verifier = Verifier::new(parameters.vk());
     let prove = |word: &str| {
         let flag: VariantFlag = word.parse().expect(word);
-        let variants = Variants::resolve(Job::Prove, &[flag]).expect(word);
+        let variants = Variants::resolve(Job::Prove, Some(Device::Cpu), &[flag]).expect(word);
         let prover = groth16::prover(variants, Backend::Cpu, &parameters, sector.registered_proof);
         let prover = prover.expect(word);
         let mut blinding = |partition: usize| Blinding {

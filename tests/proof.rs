@@ -3,8 +3,8 @@
 
 mod common;
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -63,7 +63,8 @@ fn the_demo_proof_replaces_out_and_upstream_accepts_it() {
     let folder = folder();
     fs::write(folder.path().join("in.json"), fixture("c1-2KiB.json")).expect("ours");
     fs::write(folder.path().join("out.proof"), "an older proof").expect("ours");
-    let words = ["in.json", "out.proof", "--json", "report.json", "--check-vanilla"];
+    let words = "in.json out.proof --json report.json --trace trace.json --check-vanilla";
+    let words: Vec<&str> = words.split(' ').collect();
     let run = run_alone(prove(folder.path(), &words));
     assert_eq!(run.code, 0, "{run:#?}");
     assert!(run.stdout.is_empty(), "standard output is for data: {run:#?}");
@@ -75,9 +76,10 @@ fn the_demo_proof_replaces_out_and_upstream_accepts_it() {
     check_upstream_accepts("c1-2KiB.json", &proof);
     check_prove_accepts(folder.path(), "c1-2KiB-s6.json", "out.proof");
     check_report(&folder.path().join("report.json"), &proof);
+    check_trace(&folder.path().join("trace.json"), &folder.path().join("report.json"));
     let left = tree(folder.path());
     let left: Vec<_> = left.keys().filter_map(|path| path.file_name()?.to_str()).collect();
-    assert_eq!(left, ["in.json", "out.proof", "report.json"]);
+    assert_eq!(left, ["in.json", "out.proof", "report.json", "trace.json"]);
 }
 
 fn check_report(path: &Path, proof: &[u8]) {
@@ -94,6 +96,25 @@ fn check_report(path: &Path, proof: &[u8]) {
         assert!(start >= 0.0 && ms >= 0.0 && start + ms <= total_ms + 1.0, "{report:#}");
     }
     assert!(!phases.is_empty(), "{report:#}");
+}
+
+/// Every phase of the report is a complete event of the trace, and nothing else is.
+fn check_trace(trace: &Path, report: &Path) {
+    let json = |path| -> Value {
+        serde_json::from_slice(&fs::read(path).expect("exit code 0")).expect("JSON")
+    };
+    let names = |list: &Value, key: &str, kept: fn(&Value) -> bool| {
+        let list = list.as_array().expect("a list").iter().filter(|item| kept(item));
+        let mut names: Vec<String> = list.map(|item| item[key].to_string()).collect();
+        names.sort_unstable();
+        names
+    };
+    let (trace, report) = (json(trace), json(report));
+    let events = names(&trace["traceEvents"], "cat", |event| event["ph"] == "X");
+    assert_eq!(events, names(&report["phases"], "name", |_| true), "{trace:#}");
+    for event in trace["traceEvents"].as_array().expect("checked above") {
+        assert!(event["pid"].is_u64() && event["tid"].is_u64(), "{event:#}");
+    }
 }
 
 #[test]
@@ -211,6 +232,27 @@ fn a_false_witness_is_proved_twice_and_refused() {
     assert_eq!(run.code, 8, "{run:#?}");
     assert!(run.error().contains("partition"), "{run:#?}");
     assert!(tree(folder.path()) == before, "files changed: {run:#?}");
+}
+
+#[test]
+fn a_parameter_file_cut_short_in_use_is_code_4() {
+    let folder = folder();
+    let name = PathBuf::from(vk_name_2kib());
+    for extension in ["params", "vk", "insecure"] {
+        let name = name.with_extension(extension);
+        fs::copy(insecure_2kib().join(&name), folder.path().join(&name)).expect("disk space");
+    }
+    let file = File::options().write(true).open(folder.path().join(name.with_extension("params")));
+    let file = file.expect("just copied");
+    let words = ["--params", ".", "params", "check", "--sector-size", "2KiB"];
+    let run = Prove::new(folder.path(), words).run_with(LIMIT, |_, age| {
+        // Decoding every point takes many seconds.
+        if age > Duration::from_secs(1) {
+            file.set_len(1 << 20).expect("a file can be cut");
+        }
+    });
+    assert_eq!(run.code, 4, "{run:#?}");
+    assert!(run.error().contains("cut short"), "{run:#?}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub use summary::Summary;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::build;
 use crate::report::{DeviceInfo, SCHEMA};
 use crate::sector::SectorSize;
@@ -54,12 +56,34 @@ pub struct Subject {
     pub partition: Option<usize>,
     /// log2 of the size, where only a size matters.
     pub log_n: Option<u32>,
+    /// What a run does, to be told as rates beside the best that is possible.
+    pub effective: Vec<Effective>,
 }
+
+/// Work of one run, the same for every arm, and the rate at which the device could do it at best.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effective {
+    /// What is counted, plural, with its field or group: `Fr butterflies`.
+    pub what: &'static str,
+    /// How many a run does.
+    pub count: f64,
+    /// The measured limit of [`LIMITS_DEVICE`].
+    pub limit_per_second: f64,
+}
+
+/// Where the limits of [`Effective`] were measured.
+pub const LIMITS_DEVICE: &str = "one H200";
 
 impl Subject {
     /// Neither of a sector nor of a size so far.
     pub const fn new(bench: &'static str, unit: &'static str, device: DeviceInfo) -> Self {
-        Self { bench, unit, device, sector_size: None, partition: None, log_n: None }
+        let (sector_size, partition, log_n) = (None, None, None);
+        Self { bench, unit, device, sector_size, partition, log_n, effective: Vec::new() }
+    }
+
+    /// With the rates that its work amounts to.
+    pub fn with_effective(self, effective: Vec<Effective>) -> Self {
+        Self { effective, ..self }
     }
 
     /// Of a whole sector.
@@ -76,6 +100,14 @@ impl Subject {
     pub fn of_size(self, log_n: u32) -> Self {
         Self { log_n: Some(log_n), ..self }
     }
+}
+
+/// A rate that an arm reached.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Rate {
+    what: &'static str,
+    per_second: f64,
+    limit_per_second: f64,
 }
 
 /// All samples of one arm.
@@ -166,7 +198,7 @@ impl Comparison {
     /// arm.
     pub fn to_json(&self) -> serde_json::Value {
         let arms: Vec<_> = self.arms.iter().map(|arm| self.arm_json(arm)).collect();
-        let Subject { bench, unit, device, sector_size, partition, log_n } = &self.subject;
+        let Subject { bench, unit, device, sector_size, partition, log_n, .. } = &self.subject;
         serde_json::json!({
             "schema": SCHEMA,
             "version": build::PACKAGE_VERSION,
@@ -183,6 +215,17 @@ impl Comparison {
         })
     }
 
+    /// The rates of an arm's median run.
+    fn rates(&self, arm: &ArmSamples) -> Vec<Rate> {
+        let seconds = Summary::of(&arm.times_ms()).median / 1e3;
+        let rate = |&Effective { what, count, limit_per_second }: &Effective| Rate {
+            what,
+            per_second: count / seconds,
+            limit_per_second,
+        };
+        self.subject.effective.iter().map(rate).collect()
+    }
+
     fn arm_json(&self, arm: &ArmSamples) -> serde_json::Value {
         let samples: Vec<_> = arm.samples.iter().map(Sample::to_json).collect();
         serde_json::json!({
@@ -190,6 +233,7 @@ impl Comparison {
             "variants": arm.names,
             "ms": Summary::of(&arm.times_ms()),
             "ratio_to_baseline": Summary::of(&arm.ratios(&self.arms[0])),
+            "effective": self.rates(arm),
             "samples": samples,
         })
     }

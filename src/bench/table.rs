@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{ArmSamples, Comparison, Sample, Summary};
+use super::{ArmSamples, Comparison, LIMITS_DEVICE, Rate, Sample, Summary};
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -23,10 +23,27 @@ impl fmt::Display for Comparison {
         for arm in &self.arms {
             writeln!(f, "{}", self.row(arm, width)?)?;
         }
+        if !self.subject.effective.is_empty() {
+            writeln!(f, "effective rates, beside the limits measured on {LIMITS_DEVICE}:")?;
+            for arm in &self.arms {
+                let rates: Vec<String> = self.rates(arm).iter().map(Rate::to_string).collect();
+                writeln!(f, "{:width$}  {}", arm.label, rates.join(", "))?;
+            }
+        }
         match (&self.counters_missing, self.counter_rows(width)?) {
             (Some(reason), _) => writeln!(f, "no hardware counters: {reason}"),
             (None, rows) => f.write_str(&rows),
         }
+    }
+}
+
+impl fmt::Display for Rate {
+    /// In 10^9 a second, as a part of the limit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, per_second, limit_per_second } = self;
+        let percent = 100.0 * per_second / limit_per_second;
+        let (rate, limit) = (per_second / 1e9, limit_per_second / 1e9);
+        write!(f, "{rate:.2} of {limit:.2} G {what}/s ({percent:.0} %)")
     }
 }
 
@@ -93,8 +110,8 @@ impl Comparison {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::Work;
     use super::super::tests::subject;
+    use super::super::{Effective, Work};
     use super::*;
 
     #[test]
@@ -136,5 +153,13 @@ mod tests {
             ]
         );
         assert!(text.ends_with("no hardware counters: not supported\n"));
+        assert!(!text.contains("effective"));
+        let effective = Effective { what: "products", count: 5e8, limit_per_second: 1e10 };
+        let subject = comparison.subject.with_effective(vec![effective]);
+        let comparison = Comparison { subject, ..comparison };
+        let text = comparison.to_string();
+        assert!(text.contains("\nlc=vec        5.00 of 10.00 G products/s (50 %)\n"), "{text}");
+        let json = comparison.to_json();
+        assert_eq!(json["arms"][0]["effective"][0]["per_second"], 5e9);
     }
 }

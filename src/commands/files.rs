@@ -64,6 +64,7 @@ fn named_files(cli: &Cli) -> impl Iterator<Item = Named<'_>> {
         ("OUT", out, true),
         ("--json", cli.shared.json.as_ref(), true),
         ("--rss-log", cli.shared.rss_log.as_ref(), true),
+        ("--trace", cli.shared.trace.as_ref(), true),
     ]
     .into_iter()
     .filter_map(|(role, path, written)| path.map(|path| Named { role, path, written }))

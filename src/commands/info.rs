@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use super::Session;
 use super::params::Entry;
+use crate::device::{DeviceRequest, Listed};
 use crate::memory::{Budget, Bytes, CgroupMemory};
 use crate::progress::Device;
 use crate::report::SCHEMA;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
 use crate::variant::Job;
-use crate::{build, device, groth16, params, sys};
+use crate::{build, device, gpu, groth16, params, sys};
 
 pub(super) fn run(session: &Session, size: Option<SectorSize>) -> Result<()> {
     session.answer(&Info::gather(session, size))
@@ -25,19 +26,76 @@ struct Info {
     schema: u32,
     version: &'static str,
     git: &'static str,
-    cuda: Option<&'static str>,
+    kernels: Option<Kernels>,
     cpu: String,
     cores: usize,
     memory_bytes: Option<u64>,
     memory_available_bytes: Option<u64>,
     cgroup: Option<Cgroup>,
     memory_budget_bytes: u64,
-    gpus: Vec<String>,
-    no_gpu_reason: Option<&'static str>,
+    gpus: Vec<Card>,
+    no_gpu_reason: Option<String>,
     parameters_dir: PathBuf,
     parameters_dir_chosen_by: String,
     parameters: Vec<Entry>,
     sector: Option<SectorInfo>,
+}
+
+/// The embedded GPU kernels.
+#[derive(Debug, Serialize)]
+struct Kernels {
+    sha256: String,
+    targets: Vec<String>,
+}
+
+impl Kernels {
+    fn embedded() -> Option<Self> {
+        let targets = gpu::targets().iter().map(ToString::to_string).collect();
+        gpu::fatbin_digest().map(|sha256| Self { sha256, targets })
+    }
+}
+
+/// A GPU.
+#[derive(Debug, Serialize)]
+struct Card {
+    index: usize,
+    name: String,
+    uuid: String,
+    pci: String,
+    driver: String,
+    compute_capability: String,
+    memory_bytes: usize,
+    memory_free_bytes: Option<usize>,
+    unusable: Option<String>,
+}
+
+impl Card {
+    fn new(Listed { info, usable }: Listed) -> Self {
+        Self {
+            index: info.ordinal,
+            name: info.name,
+            uuid: info.uuid,
+            pci: info.pci,
+            driver: info.driver,
+            compute_capability: format!("{}.{}", info.capability.0, info.capability.1),
+            memory_bytes: info.memory_bytes,
+            memory_free_bytes: usable.as_ref().ok().copied(),
+            unusable: usable.err(),
+        }
+    }
+}
+
+impl fmt::Display for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, name, uuid, pci, driver, compute_capability, .. } = self;
+        write!(f, "gpu {index:<8} {name}, {uuid}, {pci}, driver {driver}, ")?;
+        write!(f, "compute {compute_capability}, {}", Bytes(self.memory_bytes as u64))?;
+        match (&self.unusable, self.memory_free_bytes) {
+            (Some(reason), _) => write!(f, "; not usable: {reason}"),
+            (None, Some(free)) => write!(f, ", {} free", Bytes(free as u64)),
+            (None, None) => Ok(()),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -74,11 +132,22 @@ impl Info {
         let settings = &session.settings;
         let budget = Budget::detect(settings.ram_bytes);
         let memory = sys::machine_memory();
+        let (gpus, no_gpu_reason) = match device::list(&settings.device) {
+            Ok(listed) => (listed.into_iter().map(Card::new).collect(), None),
+            Err(why) => (Vec::new(), Some(why.to_string())),
+        };
+        let device = match settings.device.request {
+            DeviceRequest::Gpu => Device::Gpu,
+            DeviceRequest::Auto if gpus.iter().any(|card: &Card| card.unusable.is_none()) => {
+                Device::Gpu
+            }
+            DeviceRequest::Auto | DeviceRequest::Cpu => Device::Cpu,
+        };
         Self {
             schema: SCHEMA,
             version: build::PACKAGE_VERSION,
             git: build::GIT_REVISION,
-            cuda: None,
+            kernels: Kernels::embedded(),
             cpu: sys::cpu_name(),
             cores: std::thread::available_parallelism().map_or(1, Into::into),
             memory_bytes: memory.map(|(total, _)| total),
@@ -90,23 +159,22 @@ impl Info {
                 limit_bytes: cgroup.limit_bytes,
             }),
             memory_budget_bytes: budget.bytes,
-            gpus: Vec::new(),
-            no_gpu_reason: Some(device::NO_GPU_REASON),
+            gpus,
+            no_gpu_reason,
             parameters_dir: settings.params.path.clone(),
             parameters_dir_chosen_by: settings.params.chosen_by.to_string(),
             parameters: params::list::list(&settings.params).iter().map(Entry::new).collect(),
-            sector: size.map(|size| SectorInfo::new(session, size, budget)),
+            sector: size.map(|size| SectorInfo::new(session, size, budget, device)),
         }
     }
 }
 
 impl SectorInfo {
-    fn new(session: &Session, size: SectorSize, budget: Budget) -> Self {
+    fn new(session: &Session, size: SectorSize, budget: Budget, device: Device) -> Self {
         let variants = session.settings.variants;
         let numbers = size.circuit();
         let proof = |version| RegisteredProof { size, version };
-        let proof_memory_bytes =
-            groth16::memory_bytes(variants, Device::Cpu, proof(ProofVersion::V1_1));
+        let proof_memory_bytes = groth16::memory_bytes(variants, device, proof(ProofVersion::V1_1));
         Self {
             sector_size: size.to_string(),
             layers: size.layers(),
@@ -122,7 +190,7 @@ impl SectorInfo {
             proof_bytes: proof(ProofVersion::V1_1).proof_bytes(),
             parameter_file_bytes: params::layout::Layout::of(size).bytes(),
             variants: variants
-                .names(Job::Prove)
+                .names(Job::Prove, device)
                 .iter()
                 .map(|(stage, name)| format!("{stage}={name}"))
                 .collect(),
@@ -149,7 +217,18 @@ impl fmt::Display for Info {
             )?,
             None => writeln!(f, "cgroup       no memory limit")?,
         }
-        writeln!(f, "gpus         none: {}", self.no_gpu_reason.unwrap_or("none found"))?;
+        match &self.kernels {
+            Some(Kernels { sha256, targets }) => {
+                writeln!(f, "kernels      sha256 {sha256}, for compute {}", targets.join(", "))?;
+            }
+            None => writeln!(f, "kernels      none")?,
+        }
+        for card in &self.gpus {
+            writeln!(f, "{card}")?;
+        }
+        if let Some(reason) = &self.no_gpu_reason {
+            writeln!(f, "gpus         none: {reason}")?;
+        }
         let (dir, chosen_by) = (self.parameters_dir.display(), &self.parameters_dir_chosen_by);
         write!(f, "parameters   {dir}, chosen by {chosen_by}")?;
         for entry in &self.parameters {
@@ -198,13 +277,15 @@ mod tests {
     fn a_size_is_described_with_what_its_proof_needs() {
         let words = ["prove", "info", "--quiet", "--params", "no/folder", "--ram", "1GiB"];
         let cli = Cli::parse_words(words).expect("a good command line");
-        let settings =
-            Settings::resolve(&cli.shared, Variants::default(), &|_| None).expect("good settings");
+        // The test is about the machine without its cards.
+        let environment = |name: &str| (name == "BELLMAN_NO_GPU").then(|| "1".into());
+        let settings = Settings::resolve(&cli.shared, Variants::default(), &environment);
+        let settings = settings.expect("good settings");
         let session = Session::start(settings, Instant::now()).expect("nothing to open");
         let info = Info::gather(&session, Some(SectorSize::GiB32));
         let text = info.to_string();
         for words in [
-            "none: this version proves on the CPU alone",
+            "gpus         none: BELLMAN_NO_GPU is set",
             "no/folder, chosen by `--params`",
             "constraints 130278541, inputs 328, aux 130169893, domain 2^27",
             "47373928632 bytes",
@@ -218,5 +299,20 @@ mod tests {
         assert_eq!(json["memory_budget_bytes"], 1 << 30);
         assert_eq!(json["parameters"][0]["security"], serde_json::Value::Null);
         assert_eq!(json["gpus"], serde_json::json!([]));
+    }
+
+    #[test]
+    fn a_card_is_one_line_that_says_whether_it_is_usable() {
+        let listed = |usable| Card::new(Listed { info: gpu::card(1), usable }).to_string();
+        let uuid = gpu::card(1).uuid;
+        assert_eq!(
+            listed(Ok(140 << 30)),
+            format!(
+                "gpu 1        NVIDIA H200, {uuid}, 0000:01:00.0, driver 580.65.06, compute 9.0, \
+                 141.0 GiB, 140.0 GiB free"
+            )
+        );
+        let text = listed(Err("driver too old".to_owned()));
+        assert!(text.ends_with("141.0 GiB; not usable: driver too old"), "{text}");
     }
 }

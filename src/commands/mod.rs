@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::bench::sample::Meter;
 use crate::cli::{Cli, Command, is_dash};
+use crate::device::OpenDevice;
 use crate::exit::{Code, code_of, render};
 use crate::monitor::Monitor;
 use crate::output::Output;
@@ -31,9 +32,11 @@ use crate::params::Security;
 use crate::progress::console::Console;
 use crate::progress::timeline::milliseconds;
 use crate::progress::{Device, Phase, Progress};
-use crate::report::{DeviceInfo, ParametersInfo, Report, SCHEMA};
-use crate::settings::{Settings, Verbosity};
-use crate::{build, c1, stop, sys};
+use crate::report::{ParametersInfo, Report, SCHEMA};
+use crate::sector::SectorSize;
+use crate::settings::{Settings, SettingsError, Verbosity};
+use crate::variant::{Job, Variants};
+use crate::{build, c1, device, stop, sys, trace};
 
 /// Runs `words`, the program name first; the clock of the report starts at `started`.
 pub fn main(words: impl IntoIterator<Item = OsString>, started: Instant) -> Code {
@@ -89,14 +92,16 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         (Some(Command::Sample(args)), ..) => sample::run(&session, args),
         (Some(Command::Bench(command)), ..) => {
             let mut meter = meter.expect("a bench has a meter");
-            bench::run(&session, command, &cli.shared.variants, &mut meter)
+            bench::run(&session, command, &mut meter)
         }
         (Some(Command::Info { sector_size }), ..) => info::run(&session, *sector_size),
         (None, Some(c1), Some(out)) => prove::run(&session, c1, out),
         _ => unreachable!("clap requires C1 and OUT where there is no command"),
     };
     session.console.close();
-    result
+    // Also of a run that failed: it shows how far it came.
+    let traced = session.write_trace();
+    result.and(traced)
 }
 
 /// What every command works with.
@@ -106,6 +111,7 @@ struct Session {
     console: Arc<Console>,
     monitor: Monitor,
     json: Option<Output>,
+    trace: Option<Output>,
 }
 
 impl Session {
@@ -114,7 +120,10 @@ impl Session {
         for warning in &settings.warnings {
             console.warn(warning);
         }
-        let json = settings.json.as_deref().map(|path| Output::prepare(path, 0)).transpose()?;
+        let prepare = |path: &Option<PathBuf>| {
+            path.as_deref().map(|path| Output::prepare(path, 0)).transpose()
+        };
+        let (json, trace) = (prepare(&settings.json)?, prepare(&settings.trace)?);
         let rss_log = settings.rss_log.as_deref();
         let monitor = Monitor::start(Arc::clone(&console), rss_log, started).with_context(
             || match rss_log {
@@ -122,11 +131,21 @@ impl Session {
                 None => "watch the memory".to_owned(),
             },
         )?;
-        Ok(Self { settings, started, console, monitor, json })
+        Ok(Self { settings, started, console, monitor, json, trace })
     }
 
     fn progress(&self) -> &dyn Progress {
         &*self.console
+    }
+
+    /// The device for whole proofs of `size`, and the variants as they act on it.
+    fn open_device(&self, size: SectorSize) -> Result<(OpenDevice, Variants)> {
+        let device = device::open(&self.settings.device, Some(size), self.progress())?;
+        let variants =
+            Variants::resolve(Job::Prove, Some(device.kind()), &self.settings.variant_flags);
+        // Usage that only the machine's devices could decide.
+        let variants = variants.map_err(|message| SettingsError::Variant { message })?;
+        Ok((device, variants))
     }
 
     /// The report of a command so far.
@@ -139,7 +158,7 @@ impl Session {
             sector_size: None,
             registered_proof: None,
             partitions: None,
-            device: cpu_info(),
+            device: device::cpu_info(),
             variants: BTreeMap::new(),
             environment: self.settings.environment.clone(),
             parameters: None,
@@ -165,6 +184,14 @@ impl Session {
         let mut text = serde_json::to_vec_pretty(value).context("write the report as JSON")?;
         text.push(b'\n');
         Ok(json.write(&text)?)
+    }
+
+    /// Writes the phases where `--trace` says, if it does.
+    fn write_trace(&self) -> Result<()> {
+        let Some(output) = &self.trace else { return Ok(()) };
+        let text = serde_json::to_vec(&trace::trace(&self.console.records(), None))
+            .context("write the trace as JSON")?;
+        Ok(output.write(&text)?)
     }
 
     /// Answers on standard output, as JSON where that is wanted instead.
@@ -206,17 +233,6 @@ impl Session {
                 .with_context(|| format!("C1 `{}`", shown(path)))?;
         }
         Ok(read)
-    }
-}
-
-/// The CPU, for reports.
-fn cpu_info() -> DeviceInfo {
-    DeviceInfo {
-        kind: Device::Cpu,
-        name: sys::cpu_name(),
-        uuid: None,
-        driver: None,
-        compute_capability: None,
     }
 }
 

@@ -7,17 +7,16 @@ use sha2::{Digest, Sha256};
 
 use super::{Session, parameters_info, shown};
 use crate::c1::{self, IdSource, Ids};
-use crate::device::DeviceRequest;
-use crate::gpu::Gpu;
+use crate::device::OpenDevice;
 use crate::groth16::verify::Verifier;
-use crate::groth16::{Backend, ProveError};
+use crate::groth16::{self, Backend};
 use crate::memory::Budget;
 use crate::output::Output;
 use crate::params::{self, Parameters};
 use crate::progress::Phase;
 use crate::sector::{PROOF_BYTES, SectorSize};
+use crate::temporary;
 use crate::variant::Job;
-use crate::{device, groth16, temporary};
 
 pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let settings = &session.settings;
@@ -27,21 +26,12 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let progress = session.progress();
     progress.note(&format!("{}: {shape}; {proof}, {}", shown(c1), describe(&ids)));
 
-    let gpu = match settings.device {
-        DeviceRequest::Gpu => Some(Gpu::open(0).map_err(ProveError::Gpu)?),
-        _ => None,
-    };
-    if gpu.is_none() {
-        device::choose(settings.device, proof.size, settings.gpu_forbidden)?;
-    }
-    let backend = match &gpu {
-        None => Backend::Cpu,
-        Some(gpu) => Backend::Gpu { gpu, vram_bytes: None },
-    };
-    let needed_bytes = groth16::memory_bytes(settings.variants, backend.device(), proof);
+    let (device, variants) = session.open_device(proof.size)?;
+    let needed_bytes = groth16::memory_bytes(variants, device.kind(), proof);
     Budget::detect(settings.ram_bytes).check(needed_bytes)?;
     let Opened { parameters, warm_fraction, verifier } = open(session, proof.size)?;
-    let prover = groth16::prover(settings.variants, backend, &parameters, proof)?;
+    let backend = backend(&device, settings.device.vram_bytes);
+    let prover = groth16::prover(variants, backend, &parameters, proof)?;
 
     let proofs = groth16::prove::prove(&sector, &*prover, &verifier, progress)?;
     let bytes = groth16::proof::encode(proof, &proofs);
@@ -52,13 +42,22 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     })?;
 
     let mut report = session.report("prove").with_proof(proof);
-    report.peak_vram_bytes = gpu.as_ref().map_or(0, Gpu::peak_bytes);
-    report.variants = settings.variants.names(Job::Prove).into_iter().collect();
+    report.device = device.info();
+    report.peak_vram_bytes = device.peak_vram_bytes();
+    report.variants = variants.names(Job::Prove, device.kind()).into_iter().collect();
     let security = parameters.security();
     report.parameters = Some(parameters_info(parameters.path(), security, warm_fraction));
     report.proof_bytes = Some(bytes.len());
     report.proof_sha256 = Some(hex::encode(Sha256::digest(&bytes)));
     session.tell_delivered(&report, out)
+}
+
+/// The device as the provers know it.
+pub(super) fn backend(device: &OpenDevice, vram_bytes: Option<u64>) -> Backend<'_> {
+    match device.gpu() {
+        None => Backend::Cpu,
+        Some(gpu) => Backend::Gpu { gpu, vram_bytes },
+    }
 }
 
 /// Everything that comes from the parameters.

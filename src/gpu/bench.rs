@@ -8,10 +8,17 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::generated::{self, GeneratedNtt};
-use super::msm::{BitSums, Msm, MsmTimes, ScalarOrder};
-use super::ntt::{Direction, Domain, Ntt, Options, Quotient, root_of_unity};
-use super::{DeviceBuffer, DeviceData, G1, Gpu, GpuError, QueryBits, points};
+use super::generated::{GeneratedMsm, GeneratedNtt};
+use super::msm::{BitSums, Msm, MsmTimes, MsmVariant, ScalarOrder};
+use super::ntt::{
+    self, Direction, Domain, Ntt, NttVariant, Options, Quotient, Twiddles, root_of_unity,
+};
+use super::{
+    DeviceBuffer, DeviceData, DeviceWitnesses, G1, Gpu, GpuError, QueryBits, RowEvaluator, kernels,
+    points,
+};
+use crate::r1cs::{Evaluator, Template};
+use crate::witness::Witness;
 
 /// Elements that one seed of [`random_scalars`] makes.
 const SEED_BLOCK: usize = 1 << 14;
@@ -30,6 +37,16 @@ pub fn random_scalars(seed: u64, n: usize) -> Vec<Scalar> {
         }
     });
     scalars
+}
+
+/// sum_i scalars[i] (i + 1) G.
+fn weighted_generator(scalars: &[Scalar]) -> G1Projective {
+    let weighted = scalars
+        .par_iter()
+        .enumerate()
+        .map(|(i, scalar)| *scalar * Scalar::from(i as u64 + 1))
+        .reduce(|| Scalar::ZERO, |x, y| x + y);
+    G1Projective::generator() * weighted
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -54,11 +71,16 @@ pub struct NttBench {
 ///
 /// # Errors
 /// When the device fails or its memory is short.
-pub fn ntt(gpu: &Gpu, log_n: u32, repeats: usize) -> Result<NttBench, GpuError> {
+pub fn ntt(
+    gpu: &Gpu,
+    log_n: u32,
+    twiddles: Twiddles,
+    repeats: usize,
+) -> Result<NttBench, GpuError> {
     let data = random_scalars(1, 1 << log_n);
     let a = DeviceBuffer::from_host(gpu, &data)?;
     let time = |direction, domain| {
-        let ntt = Ntt::new(gpu, log_n, direction, domain)?;
+        let ntt = Ntt::new(gpu, log_n, direction, domain, twiddles)?;
         median_of(gpu, repeats, || ntt.run(a.as_slice(), a.as_slice(), Options::default()))
     };
     let forward_ms = time(Direction::Forward, Domain::Roots)?;
@@ -66,7 +88,7 @@ pub fn ntt(gpu: &Gpu, log_n: u32, repeats: usize) -> Result<NttBench, GpuError> 
     let forward_odd_ms = time(Direction::Forward, Domain::OddCoset)?;
     let b = DeviceBuffer::from_host(gpu, &data)?;
     let h = DeviceBuffer::new(gpu, data.len())?;
-    let quotient = Quotient::new(gpu, log_n)?;
+    let quotient = Quotient::new(gpu, log_n, twiddles)?;
     let quotient_ms =
         median_of(gpu, repeats, || quotient.run(h.as_slice(), a.as_slice(), b.as_slice()))?;
     Ok(NttBench { forward_ms, inverse_ms, forward_odd_ms, quotient_ms })
@@ -107,12 +129,7 @@ pub struct MsmBench {
 /// When the device fails or its memory is short.
 pub fn msm(gpu: &Gpu, n: usize, repeats: usize) -> Result<MsmBench, GpuError> {
     let scalars = random_scalars(2, n);
-    let weighted: Scalar = scalars
-        .par_iter()
-        .enumerate()
-        .map(|(i, scalar)| *scalar * Scalar::from(i as u64 + 1))
-        .reduce(|| Scalar::ZERO, |x, y| x + y);
-    let expected = G1Projective::generator() * weighted;
+    let expected = weighted_generator(&scalars);
     let bases = DeviceBuffer::new(gpu, n)?;
     points::multiples(gpu, bases.as_slice(), &G1Affine::generator(), 1)?;
     let scalars = DeviceBuffer::from_host(gpu, &scalars)?;
@@ -178,32 +195,266 @@ pub fn bits(
     Ok(BitsBench { total_ms, correct: sums == expected })
 }
 
-/// Milliseconds of ec-gpu-gen's kernels at one size: a transform, and a sum over G1 with its result
-/// checked as [`msm`]'s is.
-///
-/// # Errors
-/// When the device fails or its memory is short.
-pub fn generated(gpu: &Gpu, log_n: u32, repeats: usize) -> Result<(f64, MsmBench), GpuError> {
-    let scalars = random_scalars(4, 1 << log_n);
-    let data = DeviceBuffer::from_host(gpu, &scalars)?;
-    let scratch = DeviceBuffer::new(gpu, scalars.len())?;
-    let ntt = GeneratedNtt::new(gpu, log_n, root_of_unity(log_n))?;
-    let ntt_ms = median_of(gpu, repeats, || ntt.run(data.as_slice(), scratch.as_slice()))?;
-    drop((data, scratch));
-    let bytes: Vec<u8> = scalars.par_iter().flat_map_iter(|s| s.to_bytes_le()).collect();
-    let weighted: Scalar = scalars
-        .par_iter()
+/// The transform of one variant, ready to be timed.
+enum Transform<'g> {
+    Fused(Ntt<'g>),
+    Generated(GeneratedNtt<'g>, DeviceBuffer<'g, Scalar>),
+}
+
+/// Forward transforms of 2^`log_n` random elements, their result checked.
+pub struct TransformBench<'g> {
+    gpu: &'g Gpu,
+    transform: Transform<'g>,
+    data: DeviceBuffer<'g, Scalar>,
+}
+
+impl<'g> TransformBench<'g> {
+    /// Prepares the transform that `variant` names and checks its values at three points.
+    ///
+    /// # Errors
+    /// When the result is wrong, the device fails or its memory is short.
+    pub fn new(gpu: &'g Gpu, log_n: u32, variant: NttVariant) -> Result<Self, GpuError> {
+        let n = 1usize << log_n;
+        let coefficients = random_scalars(1, n);
+        let data = DeviceBuffer::from_host(gpu, &coefficients)?;
+        let transform = match variant {
+            NttVariant::Fused => {
+                let natural = DeviceBuffer::from_host(gpu, &coefficients)?;
+                ntt::bit_reverse(gpu, data.as_slice(), natural.as_slice())?;
+                let (forward, roots) = (Direction::Forward, Domain::Roots);
+                Transform::Fused(Ntt::new(gpu, log_n, forward, roots, Twiddles::Stored)?)
+            }
+            NttVariant::Generated => Transform::Generated(
+                GeneratedNtt::new(gpu, log_n, root_of_unity(log_n))?,
+                DeviceBuffer::new(gpu, n)?,
+            ),
+        };
+        let bench = Self { gpu, transform, data };
+        let canonical = Options { canonical: true, ..Options::default() };
+        bench.run(canonical)?;
+        for j in [0, n / 3, n - 1] {
+            let value = bench.data.as_slice().slice(j..j + 1).to_host()?[0];
+            if value != evaluate(&coefficients, root_of_unity(log_n).pow_vartime([j as u64])) {
+                return Err(GpuError::WrongResult { what: "the transform" });
+            }
+        }
+        Ok(bench)
+    }
+
+    fn run(&self, options: Options<'_>) -> Result<(), GpuError> {
+        let data = self.data.as_slice();
+        match &self.transform {
+            Transform::Fused(ntt) => ntt.run(data, data, options),
+            Transform::Generated(ntt, scratch) => ntt.run(data, scratch.as_slice()),
+        }
+    }
+
+    /// Milliseconds of one transform on the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn run_ms(&self) -> Result<f64, GpuError> {
+        let timer = self.gpu.timer()?;
+        self.run(Options::default())?;
+        timer.stop_ms()
+    }
+}
+
+/// The polynomial with these coefficients at `x`.
+fn evaluate(coefficients: &[Scalar], x: Scalar) -> Scalar {
+    coefficients
+        .par_chunks(SEED_BLOCK)
         .enumerate()
-        .map(|(i, scalar)| *scalar * Scalar::from(i as u64 + 1))
-        .reduce(|| Scalar::ZERO, |x, y| x + y);
-    let bytes = DeviceBuffer::from_host(gpu, &bytes)?;
-    let bases = DeviceBuffer::new(gpu, scalars.len())?;
-    points::multiples(gpu, bases.as_slice(), &G1Affine::generator(), 1)?;
-    let mut sum = G1Projective::identity();
-    let total_ms = median_of(gpu, repeats, || {
-        sum = generated::msm::<G1>(gpu, bases.as_slice(), bytes.as_slice())?;
+        .map(|(block, chunk)| {
+            let value = chunk.iter().rev().fold(Scalar::ZERO, |sum, c| sum * x + c);
+            value * x.pow_vartime([(block * SEED_BLOCK) as u64])
+        })
+        .reduce(|| Scalar::ZERO, |sum, value| sum + value)
+}
+
+/// The sum of one variant, ready to be timed.
+enum Sum<'g> {
+    Xyzz(Box<Msm<'g, G1>>, DeviceBuffer<'g, Scalar>),
+    /// The scalars as canonical bytes.
+    Generated(GeneratedMsm<'g, G1>, DeviceBuffer<'g, u8>),
+}
+
+/// Sums over G1 of distinct points with uniform scalars, as in [`msm`], every result checked.
+pub struct SumBench<'g> {
+    gpu: &'g Gpu,
+    sum: Sum<'g>,
+    bases: DeviceBuffer<'g, G1Affine>,
+    expected: G1Projective,
+}
+
+impl<'g> SumBench<'g> {
+    /// Prepares sums of `n` products by the kernels that `variant` names.
+    ///
+    /// # Errors
+    /// When the device fails or its memory is short.
+    pub fn new(gpu: &'g Gpu, n: usize, variant: MsmVariant) -> Result<Self, GpuError> {
+        let scalars = random_scalars(2, n);
+        let expected = weighted_generator(&scalars);
+        let bases = DeviceBuffer::new(gpu, n)?;
+        points::multiples(gpu, bases.as_slice(), &G1Affine::generator(), 1)?;
+        let sum = match variant {
+            MsmVariant::Xyzz => {
+                Sum::Xyzz(Box::new(Msm::new(gpu, n)?), DeviceBuffer::from_host(gpu, &scalars)?)
+            }
+            MsmVariant::Generated => {
+                let bytes: Vec<u8> =
+                    scalars.par_iter().flat_map_iter(Scalar::to_bytes_le).collect();
+                Sum::Generated(GeneratedMsm::new(gpu)?, DeviceBuffer::from_host(gpu, &bytes)?)
+            }
+        };
+        Ok(Self { gpu, sum, bases, expected })
+    }
+
+    /// Milliseconds of one sum, with the few operations on the host that end it.
+    ///
+    /// # Errors
+    /// When the result is wrong or the device fails.
+    pub fn run_ms(&self) -> Result<f64, GpuError> {
+        let timer = self.gpu.timer()?;
+        let sum = match &self.sum {
+            Sum::Xyzz(msm, scalars) => {
+                msm.run(self.bases.as_slice(), scalars.as_slice(), ScalarOrder::Natural)?
+            }
+            Sum::Generated(msm, bytes) => msm.run(self.bases.as_slice(), bytes.as_slice())?,
+        };
+        let ms = timer.stop_ms()?;
+        if sum == self.expected { Ok(ms) } else { Err(GpuError::WrongResult { what: "the sum" }) }
+    }
+}
+
+/// Additions that [`SumBench`]'s `msm=xyzz` puts into buckets for `n` points: one a digit.
+pub fn sum_additions(n: usize) -> u64 {
+    super::msm::additions(n)
+}
+
+/// Chains that run at once, one a thread: 8 blocks of 256 threads on each of 132 multiprocessors,
+/// and some.
+const CHAINS: usize = 1 << 19;
+
+/// Chains of dependent products in one field, every result checked.
+pub struct FieldBench<'g, F> {
+    gpu: &'g Gpu,
+    input: DeviceBuffer<'g, F>,
+    out: DeviceBuffer<'g, F>,
+    factors: u32,
+    expected: Vec<F>,
+}
+
+impl<'g, F: DeviceData + Field> FieldBench<'g, F> {
+    /// Prepares 2^`log_n` products.
+    ///
+    /// # Errors
+    /// When device memory is short.
+    ///
+    /// # Panics
+    /// When `log_n` is not in 19 ..= 50.
+    pub fn new(gpu: &'g Gpu, log_n: u32) -> Result<Self, GpuError> {
+        /// Chains whose results are checked.
+        const CHECKED: usize = 64;
+        assert!((CHAINS.ilog2()..=50).contains(&log_n), "2^19 to 2^50 products, got 2^{log_n}");
+        let factors = 1u32 << (log_n - CHAINS.ilog2());
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        // A few distinct chains, over and over.
+        let rows: Vec<[F; 2]> =
+            (0..CHECKED).map(|_| [F::random(&mut rng), F::random(&mut rng)]).collect();
+        let expected = rows.iter().map(|[a, b]| *a * b.pow_vartime([u64::from(factors)])).collect();
+        let all: Vec<F> = rows.as_flattened().iter().copied().cycle().take(2 * CHAINS).collect();
+        let input = DeviceBuffer::from_host(gpu, &all)?;
+        Ok(Self { gpu, input, out: DeviceBuffer::new(gpu, CHAINS)?, factors, expected })
+    }
+
+    /// Milliseconds of all products on the device.
+    ///
+    /// # Errors
+    /// When a result is wrong or the device fails.
+    pub fn run_ms(&self) -> Result<f64, GpuError> {
+        let timer = self.gpu.timer()?;
+        kernels::multiply_chains(
+            self.gpu,
+            self.out.as_slice(),
+            self.input.as_slice(),
+            self.factors,
+        )?;
+        let ms = timer.stop_ms()?;
+        if self.out.as_slice().slice(0..self.expected.len()).to_host()? == self.expected {
+            Ok(ms)
+        } else {
+            Err(GpuError::WrongResult { what: "a field product" })
+        }
+    }
+}
+
+/// Rows a and b of one partition, their values checked.
+pub struct RowsBench<'g> {
+    gpu: &'g Gpu,
+    evaluator: RowEvaluator<'g>,
+    witnesses: DeviceWitnesses<'g>,
+    rows: [DeviceBuffer<'g, Scalar>; 2],
+    bytes: u64,
+}
+
+impl<'g> RowsBench<'g> {
+    /// Prepares the rows of `witness` and checks three blocks of them against the CPU.
+    ///
+    /// # Errors
+    /// When a row is wrong, the device fails or its memory is short.
+    pub fn new(gpu: &'g Gpu, template: &Template, witness: &Witness) -> Result<Self, GpuError> {
+        let layout = witness.layout;
+        let witnesses = DeviceWitnesses::new(gpu, layout, 1)?;
+        let scalars: Vec<Scalar> = witness.inputs.iter().chain(&witness.full).copied().collect();
+        witnesses.upload(0, &witness.words, &scalars)?;
+        let evaluator = RowEvaluator::new(gpu, template)?;
+        let n = evaluator.rows().next_power_of_two();
+        let rows = [DeviceBuffer::new(gpu, n)?, DeviceBuffer::new(gpu, n)?];
+        // The template once, the assignment once, a and b.
+        let bytes =
+            RowEvaluator::bytes(template) + DeviceWitnesses::bytes(&layout, 1) + 2 * 32 * n as u64;
+        let bench = Self { gpu, evaluator, witnesses, rows, bytes };
+        bench.run_ms()?;
+        bench.check(&Evaluator::new(template, witness))?;
+        Ok(bench)
+    }
+
+    fn check(&self, on_cpu: &Evaluator<'_>) -> Result<(), GpuError> {
+        let block = on_cpu.rows().min(1 << 16);
+        for start in [0, on_cpu.rows() / 2 - block / 2, on_cpu.rows() - block] {
+            let mut expected = [(); 2].map(|()| vec![Scalar::ZERO; block]);
+            let [a, b] = &mut expected;
+            on_cpu.fill(start, a, b);
+            for (rows, expected) in self.rows.iter().zip(&expected) {
+                let got = rows.as_slice().slice(start..start + block).to_host()?;
+                // A sum is reduced; the device's values are below 2r.
+                if !got.iter().zip(expected).all(|(got, row)| got + Scalar::ZERO == *row) {
+                    return Err(GpuError::WrongResult { what: "a row" });
+                }
+            }
+        }
         Ok(())
-    })?;
-    let correct = sum == G1Projective::generator() * weighted;
-    Ok((ntt_ms, MsmBench { total_ms, steps: MsmTimes::default(), correct }))
+    }
+
+    /// Rows of the partition.
+    pub fn rows(&self) -> usize {
+        self.evaluator.rows()
+    }
+
+    /// Bytes that a run reads and writes at least: the template, the assignment, a and b, once.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Milliseconds of all rows on the device.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn run_ms(&self) -> Result<f64, GpuError> {
+        let timer = self.gpu.timer()?;
+        let [a, b] = &self.rows;
+        self.evaluator.run(a.as_slice(), b.as_slice(), &self.witnesses, 0)?;
+        timer.stop_ms()
+    }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use cudarc::driver::result as driver;
+use cudarc::driver::sys::CUresult;
 
 use super::curve::Xyzz;
 use super::{Gpu, GpuError};
@@ -81,12 +82,13 @@ impl<'g, T: DeviceData> DeviceBuffer<'g, T> {
     pub fn new(gpu: &'g Gpu, len: usize) -> Result<Self, GpuError> {
         let bytes = Self::allocated_bytes(len);
         gpu.bind()?;
+        gpu.check_allocation(bytes)?;
         gpu.memory.take(bytes)?;
         // SAFETY: the context is current; the result is only used through this buffer.
         let address = unsafe { driver::malloc_sync(bytes) }.map_err(|source| {
             gpu.memory.give_back(bytes);
             match gpu.free_bytes() {
-                Ok(free_bytes) if free_bytes < bytes => {
+                Ok(free_bytes) if source.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                     GpuError::OutOfMemory { wanted_bytes: bytes, free_bytes }
                 }
                 _ => GpuError::Driver { operation: format!("allocate {bytes} bytes"), source },
@@ -291,6 +293,7 @@ impl<'a, T: DeviceData> DeviceSlice<'a, T> {
     pub fn copy_from(&self, source: DeviceSlice<'_, T>) -> Result<(), GpuError> {
         assert_eq!(source.len, self.len, "a copy fills its target");
         let bytes = self.len * size_of::<T>();
+        self.gpu.bind()?;
         // SAFETY: both ranges are live and have `bytes` bytes.
         unsafe { driver::memcpy_dtod_async(self.address, source.address, bytes, self.gpu.stream()) }
             .map_err(GpuError::driver(format!("copy {bytes} bytes on the device")))

@@ -41,6 +41,8 @@ pub trait Curve: Copy {
     const DECODE: Kernel;
     /// Batched affine additions, where they are faster.
     const PAIRS: Option<PairKernels>;
+    /// `fixed_base_encode_*`
+    const FIXED_BASE: Kernel;
     /// `msm_accumulate_*`
     const ACCUMULATE: Kernel;
     /// `msm_fold_carries_*`
@@ -68,6 +70,7 @@ impl Curve for G1 {
     const DECODE: Kernel = Kernel::PointsDecodeG1;
     const PAIRS: Option<PairKernels> =
         Some(PairKernels { entries: Kernel::MsmPairEntriesG1, points: Kernel::MsmPairPointsG1 });
+    const FIXED_BASE: Kernel = Kernel::FixedBaseEncodeG1;
     const ACCUMULATE: Kernel = Kernel::MsmAccumulateG1;
     const FOLD_CARRIES: Kernel = Kernel::MsmFoldCarriesG1;
     const REDUCE: Kernel = Kernel::MsmReduceG1;
@@ -85,6 +88,7 @@ impl Curve for G2 {
     type Projective = G2Projective;
     const DECODE: Kernel = Kernel::PointsDecodeG2;
     const PAIRS: Option<PairKernels> = None;
+    const FIXED_BASE: Kernel = Kernel::FixedBaseEncodeG2;
     const ACCUMULATE: Kernel = Kernel::MsmAccumulateG2;
     const FOLD_CARRIES: Kernel = Kernel::MsmFoldCarriesG2;
     const REDUCE: Kernel = Kernel::MsmReduceG2;

@@ -4,28 +4,16 @@
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
 
-use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, result as driver};
+use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute, CUresult};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, result as driver};
 use cudarc::nvrtc::Ptx;
 
+use super::fault::{FaultPlan, LaunchFault, Launches};
+use super::image::{self, FieldVariant};
 use super::kernels::Kernel;
 use super::memory::MemoryAccount;
-use super::{FATBIN, GpuError, Mark};
-
-/// What a device is, for reports.
-#[derive(Clone, Debug)]
-pub struct GpuInfo {
-    /// Number in the driver's order, after `CUDA_VISIBLE_DEVICES`.
-    pub ordinal: usize,
-    /// The vendor's name.
-    pub name: String,
-    /// Compute capability, major and minor.
-    pub capability: (i32, i32),
-    /// Multiprocessors.
-    pub multiprocessors: usize,
-    /// Device memory in bytes.
-    pub memory_bytes: usize,
-}
+use super::probe::{self, GpuInfo};
+use super::{GpuError, Mark};
 
 /// An open device with the kernels loaded.
 pub struct Gpu {
@@ -34,6 +22,7 @@ pub struct Gpu {
     pub(super) functions: Arc<Vec<CudaFunction>>,
     pub(super) info: GpuInfo,
     pub(super) memory: Arc<MemoryAccount>,
+    pub(super) launches: Arc<Launches>,
     /// See [`Gpu::side`].
     pub(super) side: OnceLock<Box<Gpu>>,
 }
@@ -62,43 +51,13 @@ pub(super) struct Launch {
     pub(super) shared_bytes: u32,
 }
 
-/// How many devices the driver shows.
-///
-/// # Errors
-/// When there is no kernel image, no driver, or the driver fails.
-fn device_count() -> Result<usize, GpuError> {
-    if FATBIN.is_none() {
-        return Err(GpuError::BuiltWithoutCuda);
-    }
-    // SAFETY: opens the driver's library and nothing else.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(GpuError::NoDriver);
-    }
-    let count = CudaContext::device_count().map_err(GpuError::driver("count the devices"))?;
-    Ok(usize::try_from(count).unwrap_or(0))
-}
-
 impl Gpu {
-    /// Describes every device that the driver shows.
-    ///
-    /// # Errors
-    /// When there is no kernel image, no driver, or the driver fails.
-    pub fn list() -> Result<Vec<GpuInfo>, GpuError> {
-        (0..device_count()?)
-            .map(|ordinal| {
-                let context = CudaContext::new(ordinal)
-                    .map_err(GpuError::driver(format!("open device {ordinal}")))?;
-                describe(&context, ordinal)
-            })
-            .collect()
-    }
-
     /// Opens device `ordinal` and loads every kernel.
     ///
     /// # Errors
     /// When the device does not exist or cannot run the kernels.
     pub fn open(ordinal: usize) -> Result<Self, GpuError> {
-        Self::open_with(ordinal, FATBIN.ok_or(GpuError::BuiltWithoutCuda)?)
+        Self::open_with(ordinal, image::WIDE.ok_or(GpuError::BuiltWithoutCuda)?)
     }
 
     /// As [`Gpu::open`] with another build of the kernels, to compare the two.
@@ -106,13 +65,33 @@ impl Gpu {
     /// # Errors
     /// When the device does not exist or cannot run the kernels.
     pub fn open_with(ordinal: usize, fatbin: &[u8]) -> Result<Self, GpuError> {
-        let count = device_count()?;
+        let count = probe::device_count()?;
         if ordinal >= count {
             return Err(GpuError::NoSuchDevice { ordinal, count });
         }
-        let context = CudaContext::new(ordinal)
-            .map_err(GpuError::driver(format!("open device {ordinal}")))?;
-        let info = describe(&context, ordinal)?;
+        let info = probe::describe(ordinal)
+            .map_err(GpuError::driver(format!("describe GPU {ordinal}")))?;
+        let context =
+            CudaContext::new(ordinal).map_err(GpuError::driver(format!("open GPU {ordinal}")))?;
+        Self::load_image((context, info), (Arc::default(), Arc::default()), fatbin)
+    }
+
+    /// A second handle on this device, whose kernels run on the arithmetic that `field` names.
+    ///
+    /// # Errors
+    /// When the kernels cannot be loaded.
+    pub fn with_field(&self, field: FieldVariant) -> Result<Self, GpuError> {
+        let image = image::of_field(field).ok_or(GpuError::BuiltWithoutCuda)?;
+        let device = (Arc::clone(&self.context), self.info.clone());
+        let accounts = (Arc::clone(&self.memory), Arc::clone(&self.launches));
+        Self::load_image(device, accounts, image)
+    }
+
+    fn load_image(
+        (context, info): (Arc<CudaContext>, GpuInfo),
+        (memory, launches): (Arc<MemoryAccount>, Arc<Launches>),
+        fatbin: &[u8],
+    ) -> Result<Self, GpuError> {
         let module = context
             .load_module(Ptx::from_binary(fatbin.to_vec()))
             .map_err(GpuError::driver(format!("load the kernels on {}", info.name)))?;
@@ -132,14 +111,17 @@ impl Gpu {
             }
             functions.push(function);
         }
-        Ok(Self {
-            context,
-            stream,
-            functions: Arc::new(functions),
-            info,
-            memory: Arc::default(),
-            side: OnceLock::new(),
-        })
+        let functions = Arc::new(functions);
+        let side = OnceLock::new();
+        Ok(Self { context, stream, functions, info, memory, launches, side })
+    }
+
+    /// Makes what `plan` says fail from now on, on every handle of this device.
+    ///
+    /// # Panics
+    /// When the device has a plan already.
+    pub fn inject(&self, plan: Arc<FaultPlan>) {
+        self.launches.inject(plan);
     }
 
     /// What this device is.
@@ -164,7 +146,9 @@ impl Gpu {
     /// The first error of that work.
     pub fn synchronize(&self) -> Result<(), GpuError> {
         self.bind()?;
-        self.stream.synchronize().map_err(GpuError::driver("wait for the stream"))
+        self.stream
+            .synchronize()
+            .map_err(|source| GpuError::driver(self.launches.after("wait for the GPU"))(source))
     }
 
     /// Starts a clock in stream order.
@@ -175,7 +159,23 @@ impl Gpu {
         Ok(Timer { gpu: self, start: self.mark()? })
     }
 
+    /// Refuses the allocation of `bytes` about to be made, when a fault plan says so.
+    pub(super) fn check_allocation(&self, bytes: usize) -> Result<(), GpuError> {
+        match self.launches.plan() {
+            Some(plan) if plan.refuses_allocation() => {
+                let free_bytes = self.free_bytes()?;
+                Err(GpuError::OutOfMemory { wanted_bytes: bytes, free_bytes })
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn bind(&self) -> Result<(), GpuError> {
+        if self.launches.plan().is_some_and(FaultPlan::is_lost) {
+            // What the driver says of a card that fell off the bus.
+            let source = DriverError(CUresult::CUDA_ERROR_UNKNOWN);
+            return Err(GpuError::driver(self.launches.after("use the GPU"))(source));
+        }
         self.context.bind_to_thread().map_err(GpuError::driver("bind the context"))
     }
 
@@ -208,11 +208,16 @@ impl Gpu {
     pub(super) fn launch_function(
         &self,
         function: &CudaFunction,
-        name: &str,
+        name: &'static str,
         launch: Launch,
         arguments: &[&dyn KernelArgument],
     ) -> Result<(), GpuError> {
         self.bind()?;
+        let fault = self.launches.at_launch(name);
+        if fault == Some(LaunchFault::Refuse) {
+            let source = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+            return Err(GpuError::driver(format!("launch `{name}`"))(source));
+        }
         let mut pointers: Vec<*mut c_void> = arguments.iter().map(|a| a.pointer()).collect();
         // SAFETY: the launchers in `kernels` and `generated` pass each kernel its own parameters,
         // in order, and assert the shapes that keep its accesses inside live buffers.
@@ -226,7 +231,28 @@ impl Gpu {
                 &mut pointers,
             )
         }
-        .map_err(GpuError::driver(format!("launch `{name}`")))
+        .map_err(GpuError::driver(format!("launch `{name}`")))?;
+        match fault {
+            Some(LaunchFault::Corrupt) => self.corrupt_output(arguments),
+            _ => Ok(()),
+        }
+    }
+
+    /// Inverts the first 16 bytes that a kernel with these arguments writes: its first argument
+    /// is, or begins with, the address of its output, and no allocation is smaller.
+    fn corrupt_output(&self, arguments: &[&dyn KernelArgument]) -> Result<(), GpuError> {
+        let failed = || GpuError::driver("corrupt an output, as a fault plan says");
+        let first = arguments.first().expect("every kernel has an output");
+        let mut bytes = [0u8; 16];
+        // SAFETY: the first argument holds the 8 bytes of an address; the output has 16 bytes, and
+        // the stream is waited for on both sides of the change.
+        unsafe {
+            let address = first.pointer().cast::<u64>().read_unaligned();
+            self.synchronize()?;
+            driver::memcpy_dtoh_sync(&mut bytes, address).map_err(failed())?;
+            let inverted = bytes.map(|byte| !byte);
+            driver::memcpy_htod_sync(address, &inverted).map_err(failed())
+        }
     }
 }
 
@@ -244,18 +270,4 @@ impl Timer<'_> {
     pub fn stop_ms(self) -> Result<f64, GpuError> {
         self.gpu.mark()?.ms_since(&self.start)
     }
-}
-
-fn describe(context: &CudaContext, ordinal: usize) -> Result<GpuInfo, GpuError> {
-    let failed = || format!("describe device {ordinal}");
-    let multiprocessors = context
-        .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-        .map_err(GpuError::driver(failed()))?;
-    Ok(GpuInfo {
-        ordinal,
-        name: context.name().map_err(GpuError::driver(failed()))?,
-        capability: context.compute_capability().map_err(GpuError::driver(failed()))?,
-        multiprocessors: usize::try_from(multiprocessors).unwrap_or(0),
-        memory_bytes: context.total_mem().map_err(GpuError::driver(failed()))?,
-    })
 }

@@ -38,6 +38,12 @@ pub enum GpuError {
         /// Bytes that were free.
         free_bytes: usize,
     },
+    /// A result is not what it must be.
+    #[error("{what} is wrong on the GPU\nhint: suspect the card's memory, or report a bug")]
+    WrongResult {
+        /// The result.
+        what: &'static str,
+    },
     /// A point of a parameter file is not valid.
     #[error("point {index} is not a point of the curve in uncompressed form")]
     BadPoint {

@@ -1,12 +1,16 @@
 //! ec-gpu-gen's own FFT and multiexp kernels, launched by us: the variants `ntt=generated` and
 //! `msm=generated`, a baseline that bellperson's CUDA prover shares.
 
+use std::marker::PhantomData;
+
 use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use cudarc::driver::CudaFunction;
 use ff::Field;
 use group::Group;
 
 use super::device::Launch;
+use super::kernels::pointwise;
+use super::ntt::{digit_powers, root_of_unity};
 use super::{DeviceBuffer, DeviceData, DeviceSlice, Gpu, GpuError};
 
 /// The kernels, and their names, or none in a build without nvcc.
@@ -141,56 +145,177 @@ impl GeneratedCurve for super::G2 {
     const KERNEL: usize = 2;
 }
 
-/// The sum of `scalars[i] * bases[i]` by the generated kernel; `scalars` are canonical
-/// little-endian integers of 32 bytes, and no base is the identity.
+/// Enqueues the scalars `x` as the integers that [`GeneratedMsm`] takes, to `out`.
 ///
 /// # Errors
-/// When the kernel cannot be loaded, a launch fails or device memory is short.
+/// When the launch fails.
 ///
 /// # Panics
-/// When the lengths do not fit.
-pub fn msm<C: GeneratedCurve>(
+/// When the lengths differ.
+pub fn to_integers(
     gpu: &Gpu,
-    bases: DeviceSlice<'_, C::Affine>,
-    scalars: DeviceSlice<'_, u8>,
-) -> Result<C::Projective, GpuError> {
-    let (image, names) = IMAGE.ok_or(GpuError::BuiltWithoutCuda)?;
-    let n = bases.len();
-    assert_eq!(scalars.len(), 32 * n, "a scalar a base");
-    let function = gpu.load(image, names[C::KERNEL])?;
-    let threads = MULTIEXP_THREADS * gpu.info().multiprocessors;
-    let window = (n.div_ceil(threads).max(1).ilog2() + 2).min(WINDOW_MAX);
-    let windows = 256u32.div_ceil(window);
-    let groups = (threads / windows as usize).max(1);
-    let sums = groups * windows as usize;
-    let buckets = DeviceBuffer::<C::Projective>::new(gpu, sums << window)?;
-    let results = DeviceBuffer::<C::Projective>::new(gpu, sums)?;
-    let grid = (sums.div_ceil(MULTIEXP_THREADS) as u32, 1);
-    gpu.launch_function(
-        &function,
-        names[C::KERNEL],
-        Launch { grid, block: MULTIEXP_THREADS as u32, shared_bytes: 0 },
-        &[
-            &bases.address(),
-            &buckets.as_slice().address(),
-            &results.as_slice().address(),
-            &scalars.address(),
-            &(n as u32),
-            &(groups as u32),
-            &windows,
-            &window,
-        ],
-    )?;
-    let results = results.to_host()?;
-    let mut total = C::Projective::identity();
-    for index in 0..windows {
-        // The kernel numbers the windows from the most significant; the last may be narrower.
-        for _ in 0..window.min(256 - index * window) {
-            total = total.double();
-        }
-        for group in 0..groups {
-            total += results[group * windows as usize + index as usize];
-        }
+    out: DeviceSlice<'_, Scalar>,
+    x: DeviceSlice<'_, Scalar>,
+) -> Result<(), GpuError> {
+    pointwise::integers(gpu, out, x)
+}
+
+/// Sums of products by the generated kernel.
+pub struct GeneratedMsm<'g, C> {
+    gpu: &'g Gpu,
+    function: CudaFunction,
+    name: &'static str,
+    curve: PhantomData<C>,
+}
+
+/// How a sum is divided among threads.
+struct Division {
+    /// log2 of a window's buckets.
+    window: u32,
+    windows: u32,
+    /// Threads of each window.
+    groups: usize,
+}
+
+impl Division {
+    fn new(n: usize, multiprocessors: usize) -> Self {
+        let threads = MULTIEXP_THREADS * multiprocessors;
+        let window = (n.div_ceil(threads).max(1).ilog2() + 2).min(WINDOW_MAX);
+        let windows = 256u32.div_ceil(window);
+        Self { window, windows, groups: (threads / windows as usize).max(1) }
     }
-    Ok(total)
+
+    fn sums(&self) -> usize {
+        self.groups * self.windows as usize
+    }
+}
+
+impl<'g, C: GeneratedCurve> GeneratedMsm<'g, C> {
+    /// Loads the kernel.
+    ///
+    /// # Errors
+    /// When it cannot be loaded.
+    pub fn new(gpu: &'g Gpu) -> Result<Self, GpuError> {
+        let (image, names) = IMAGE.ok_or(GpuError::BuiltWithoutCuda)?;
+        let name = names[C::KERNEL];
+        Ok(Self { gpu, function: gpu.load(image, name)?, name, curve: PhantomData })
+    }
+
+    /// The sum of `scalars[i] * bases[i]`; `scalars` are canonical little-endian integers of 32
+    /// bytes, and no base is the identity.
+    ///
+    /// # Errors
+    /// When the launch fails or device memory is short.
+    ///
+    /// # Panics
+    /// When the lengths do not fit.
+    pub fn run(
+        &self,
+        bases: DeviceSlice<'_, C::Affine>,
+        scalars: DeviceSlice<'_, u8>,
+    ) -> Result<C::Projective, GpuError> {
+        let n = bases.len();
+        assert_eq!(scalars.len(), 32 * n, "a scalar a base");
+        let division = Division::new(n, self.gpu.info().multiprocessors);
+        let Division { window, windows, groups } = division;
+        let sums = division.sums();
+        let buckets = DeviceBuffer::<C::Projective>::new(self.gpu, sums << window)?;
+        let results = DeviceBuffer::<C::Projective>::new(self.gpu, sums)?;
+        let grid = (sums.div_ceil(MULTIEXP_THREADS) as u32, 1);
+        self.gpu.launch_function(
+            &self.function,
+            self.name,
+            Launch { grid, block: MULTIEXP_THREADS as u32, shared_bytes: 0 },
+            &[
+                &bases.address(),
+                &buckets.as_slice().address(),
+                &results.as_slice().address(),
+                &scalars.address(),
+                &(n as u32),
+                &(groups as u32),
+                &windows,
+                &window,
+            ],
+        )?;
+        let results = results.to_host()?;
+        let mut total = C::Projective::identity();
+        for index in 0..windows {
+            // The kernel numbers the windows from the most significant; the last may be narrower.
+            for _ in 0..window.min(256 - index * window) {
+                total = total.double();
+            }
+            for group in 0..groups {
+                total += results[group * windows as usize + index as usize];
+            }
+        }
+        Ok(total)
+    }
+}
+
+/// The quotient of [`super::ntt::Quotient`] by the generated transforms, with our elementwise
+/// steps between them; natural order throughout.
+pub struct GeneratedQuotient<'g> {
+    gpu: &'g Gpu,
+    forward: GeneratedNtt<'g>,
+    inverse: GeneratedNtt<'g>,
+    /// Powers of psi by digits, psi^2 = omega, and of its inverse.
+    to_coset: DeviceBuffer<'g, Scalar>,
+    from_coset: DeviceBuffer<'g, Scalar>,
+    n_inverse: DeviceBuffer<'g, Scalar>,
+    scratch: DeviceBuffer<'g, Scalar>,
+}
+
+impl<'g> GeneratedQuotient<'g> {
+    /// Prepares quotients over a domain of 2^`log_n`.
+    ///
+    /// # Errors
+    /// When the kernels cannot be loaded or device memory is short.
+    pub fn new(gpu: &'g Gpu, log_n: u32) -> Result<Self, GpuError> {
+        let inverse = |x: Scalar| Option::from(x.invert()).expect("roots and n are not zero");
+        let (omega, psi) = (root_of_unity(log_n), root_of_unity(log_n + 1));
+        let n_inverse: Scalar = inverse(Scalar::from(1 << log_n));
+        Ok(Self {
+            gpu,
+            forward: GeneratedNtt::new(gpu, log_n, omega)?,
+            inverse: GeneratedNtt::new(gpu, log_n, inverse(omega))?,
+            to_coset: DeviceBuffer::from_host(gpu, &digit_powers(psi))?,
+            from_coset: DeviceBuffer::from_host(gpu, &digit_powers(inverse(psi)))?,
+            n_inverse: DeviceBuffer::from_host(gpu, &[n_inverse])?,
+            scratch: DeviceBuffer::new(gpu, 1 << log_n)?,
+        })
+    }
+
+    /// Bytes of device memory that [`GeneratedQuotient::new`] takes, at most.
+    pub fn bytes(log_n: u32) -> u64 {
+        const SMALL_TABLES_BYTES: u64 = 1 << 17;
+        (size_of::<Scalar>() as u64) * (1 << log_n) + SMALL_TABLES_BYTES
+    }
+
+    /// From the evaluations `a` and `b` on the roots, which are overwritten, the n coefficients of
+    /// h in natural order and [0, r) in `h`.
+    ///
+    /// # Errors
+    /// When a launch fails.
+    pub fn run(
+        &self,
+        h: DeviceSlice<'_, Scalar>,
+        a: DeviceSlice<'_, Scalar>,
+        b: DeviceSlice<'_, Scalar>,
+    ) -> Result<(), GpuError> {
+        let (gpu, scratch) = (self.gpu, self.scratch.as_slice());
+        let n_inverse = Some(self.n_inverse.as_slice());
+        pointwise::multiply(gpu, h, a, b)?;
+        self.inverse.run(h, scratch)?;
+        pointwise::scale(gpu, h, None, n_inverse)?;
+        for values in [a, b] {
+            pointwise::scale(gpu, values, None, None)?;
+            self.inverse.run(values, scratch)?;
+            pointwise::scale(gpu, values, Some(self.to_coset.as_slice()), n_inverse)?;
+            self.forward.run(values, scratch)?;
+        }
+        pointwise::multiply(gpu, b, a, b)?;
+        self.inverse.run(b, scratch)?;
+        pointwise::scale(gpu, b, Some(self.from_coset.as_slice()), n_inverse)?;
+        pointwise::half_difference(gpu, h, h, b)
+    }
 }

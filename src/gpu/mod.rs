@@ -13,13 +13,19 @@ mod buffer;
 mod curve;
 mod device;
 mod error;
+pub mod fault;
+pub mod fixed_base;
 pub mod generated;
+mod image;
+pub mod inflight;
 mod kernels;
+pub mod lock;
 mod memory;
 pub mod msm;
 pub mod ntt;
 mod pinned;
 pub mod points;
+mod probe;
 mod query;
 mod rows;
 mod stream;
@@ -28,23 +34,21 @@ mod witness;
 
 pub use buffer::{DeviceBuffer, DeviceData, DeviceSlice};
 pub use curve::{Curve, G1, G2, Xyzz};
-pub use device::{Gpu, GpuInfo, Timer};
+pub use device::{Gpu, Timer};
 pub use error::GpuError;
+pub use image::{FieldVariant, Target, targets};
 pub use kernels::{FieldOperation, check_field};
 pub use pinned::PinnedBuffer;
+#[cfg(test)]
+pub(crate) use probe::tests::card;
+pub use probe::{GpuInfo, Unusable, survey};
 pub use query::QueryBits;
 pub use rows::RowEvaluator;
 pub use stream::Mark;
 pub use witness::DeviceWitnesses;
 
-/// The compiled kernels, or none in a build without nvcc.
-#[cfg(prove_cuda)]
-const FATBIN: Option<&[u8]> = Some(include_bytes!(env!("PROVE_FATBIN")));
-#[cfg(not(prove_cuda))]
-const FATBIN: Option<&[u8]> = None;
-
 /// SHA-256 of the embedded kernels in hexadecimal, or `None` in a build without CUDA.
 pub fn fatbin_digest() -> Option<String> {
     use sha2::{Digest, Sha256};
-    FATBIN.map(|bytes| hex::encode(Sha256::digest(bytes)))
+    image::WIDE.map(|bytes| hex::encode(Sha256::digest(bytes)))
 }

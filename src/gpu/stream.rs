@@ -40,6 +40,7 @@ impl Gpu {
             functions: self.functions.clone(),
             info: self.info.clone(),
             memory: self.memory.clone(),
+            launches: self.launches.clone(),
             side: OnceLock::new(),
         })
     }

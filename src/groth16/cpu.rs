@@ -293,13 +293,15 @@ fn witness_sums_bytes(variants: Variants, layout: &Layout, group: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Device;
     use crate::sector::{ProofVersion, SectorSize};
     use crate::variant::{Job, VariantFlag};
 
     fn planned(flags: &[&str]) -> u64 {
         let flags: Vec<VariantFlag> =
             flags.iter().map(|flag| flag.parse().expect("a variant")).collect();
-        let variants = Variants::resolve(Job::Prove, &flags).expect("good variants");
+        let variants =
+            Variants::resolve(Job::Prove, Some(Device::Cpu), &flags).expect("good variants");
         let proof = RegisteredProof { size: SectorSize::KiB2, version: ProofVersion::V1_1 };
         let two_threads = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
         two_threads.install(|| memory_bytes(variants, proof))

@@ -2,8 +2,8 @@
 //! A parameter file, mapped: checked cheaply when it is opened, never read whole.
 //!
 //! **The file must not change while it is mapped.** Bytes that change under a map give wrong
-//! points (found when the proof is verified); a file that is cut short ends the process with
-//! SIGBUS. Nothing in `prove` writes to a parameter file that exists.
+//! points (found when the proof is verified); a file that is cut short raises SIGBUS, which
+//! [`crate::stop`] turns into an error. Nothing in `prove` writes to a parameter file that exists.
 //!
 //! Checked by [`Parameters::open`], in milliseconds: both files' lengths; the `.vk` file's points,
 //! every one in its subgroup; the counts of all arrays against the circuit; the key at the head of

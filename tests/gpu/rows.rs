@@ -78,25 +78,32 @@ fn check_rows(gpu: &Gpu, template: &Template, witnesses: &[Witness], len: usize)
     }
 }
 
+/// Rows of a sealed sector, of random values, and of ones, over the domain and arrays that the rows
+/// just fit.
+fn check_size(size: SectorSize, c1: &[u8]) {
+    let gpu = gpu();
+    let template = Template::record(size, Matrices::Ab);
+    let mut witnesses = real_witnesses(c1);
+    witnesses.push(random_witness(size, 71));
+    let mut ones = random_witness(size, 73);
+    ones.words.fill(u64::MAX);
+    witnesses.push(ones);
+    let rows = template.rows() + template.inputs();
+    check_rows(&gpu, &template, &witnesses, 1 << size.circuit().log_n);
+    check_rows(&gpu, &template, &witnesses[..1], rows);
+    check_rows(&gpu, &template, &witnesses[1..2], rows + 1);
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_rows_agree_with_the_evaluator() {
+    check_size(SectorSize::KiB2, include_bytes!("../../testdata/c1-2KiB.json"));
+}
+
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]
 fn large_rows_agree_with_the_evaluator() {
-    let gpu = gpu();
-    for (size, c1) in [
-        (SectorSize::KiB2, &include_bytes!("../../testdata/c1-2KiB.json")[..]),
-        (SectorSize::MiB8, &include_bytes!("../../testdata/c1-8MiB.json")[..]),
-    ] {
-        let template = Template::record(size, Matrices::Ab);
-        let mut witnesses = real_witnesses(c1);
-        witnesses.push(random_witness(size, 71));
-        let mut ones = random_witness(size, 73);
-        ones.words.fill(u64::MAX);
-        witnesses.push(ones);
-        let rows = template.rows() + template.inputs();
-        check_rows(&gpu, &template, &witnesses, 1 << size.circuit().log_n);
-        check_rows(&gpu, &template, &witnesses[..1], rows);
-        check_rows(&gpu, &template, &witnesses[1..2], rows + 1);
-    }
+    check_size(SectorSize::MiB8, include_bytes!("../../testdata/c1-8MiB.json"));
 }
 
 /// The rows of a 32 GiB partition, some of them compared.

@@ -14,8 +14,16 @@ pub fn cases() -> Vec<Case> {
     let setup = "params setup --insecure --sector-size 2KiB --out z --ram 10MiB";
     vec![
         Case::new("setup without memory", setup, 6, "not enough memory"),
-        // Whole proofs run on the CPU alone, whatever card there is.
-        case("--device gpu", 5, "--device cpu"),
+        // The same on machines with a card: it is hidden, or there is none of that number.
+        case("--device gpu", 5, "BELLMAN_NO_GPU is set").env("BELLMAN_NO_GPU", "1"),
+        case("--gpu 0", 5, "BELLMAN_NO_GPU is set").env("BELLMAN_NO_GPU", "1"),
+        case("--gpu 4096", 5, "no usable GPU"),
+        case("--gpu GPU-00000000-0000-0000-0000-000000000000", 5, "no usable GPU"),
+        case("--wait-gpu 1ms --device gpu", 5, "--device cpu").env("CUDA_VISIBLE_DEVICES", ""),
+        case("--variant pin=off", 2, "acts on a GPU only").env("BELLMAN_NO_GPU", "1"),
+        case("", 2, "corrupt:KERNEL").env("PROVE_TEST_GPU_FAULT", "explode"),
+        Case::new("a bench without its GPU", "bench field fr", 5, "BELLMAN_NO_GPU is set")
+            .env("BELLMAN_NO_GPU", "1"),
         case("--ram 1MiB", 6, "not enough memory"),
         case("--ram 0", 6, "not enough memory"),
         case("--timeout 1ms", 9, "timeout"),

@@ -26,6 +26,8 @@ pub fn cases() -> Vec<Case> {
         same("in.json out.proof --json in.json", "C1 and --json"),
         same("in.json out.proof --rss-log in.json", "C1 and --rss-log"),
         same("in.json out.proof --rss-log soft", "C1 and --rss-log"),
+        same("in.json out.proof --trace in.json", "C1 and --trace"),
+        same("in.json out.proof --json t --trace t", "--json and --trace"),
         same("in.json out.proof --rss-log hard", "C1 and --rss-log"),
         same("--rss-log folder/../in.json in.json -", "C1 and --rss-log"),
         same("in.json out.proof --json out.proof", "OUT and --json"),

@@ -5,6 +5,7 @@
 mod msm;
 mod ntt;
 mod pairs;
+pub(super) mod pointwise;
 mod rows;
 
 pub(super) use self::msm::*;
@@ -14,6 +15,7 @@ pub use self::pairs::PairKernels;
 pub(super) use self::pairs::*;
 pub(super) use self::rows::*;
 use super::device::{KernelArgument, Launch};
+use super::fixed_base::TABLE_POINTS;
 use super::{Curve, DeviceData, DeviceSlice, Gpu, GpuError};
 
 /// Elements in the shared memory of an NTT block.
@@ -37,6 +39,8 @@ pub(in crate::gpu) const WINDOW_WIDTH_MAX: u32 = 23;
 const ACCUMULATE_THREADS: u32 = 128;
 const ELEMENT_THREADS: u32 = 256;
 const MULTIPLES_PER_THREAD: usize = 16;
+/// Points that a thread of `fixed_base_encode_*` makes.
+const FIXED_BASE_POINTS: usize = 8;
 
 /// Challenges that a thread evaluates its small row for.
 const ROWS_CHALLENGES: usize = 6;
@@ -63,14 +67,24 @@ kernels! {
     FieldCheckFr = "field_check_fr",
     FieldCheckFp = "field_check_fp",
     FieldCheckFp2 = "field_check_fp2",
+    FieldChainsFr = "field_chains_fr",
+    FieldChainsFp = "field_chains_fp",
     PointsDecodeG1 = "points_decode_g1",
     PointsDecodeG2 = "points_decode_g2",
     PointsGather = "points_gather",
     PointsMultiplesG1 = "points_multiples_g1",
+    FixedBaseEncodeG1 = "fixed_base_encode_g1",
+    FixedBaseEncodeG2 = "fixed_base_encode_g2",
     NttPassDif = "ntt_pass_dif",
     NttPassDit = "ntt_pass_dit",
+    NttPassDifComposed = "ntt_pass_dif_composed",
+    NttPassDitComposed = "ntt_pass_dit_composed",
     NttFillTwiddles = "ntt_fill_twiddles",
     NttBitReverse = "ntt_bit_reverse",
+    PointwiseScale = "pointwise_scale",
+    PointwiseMultiply = "pointwise_multiply",
+    PointwiseHalfDifference = "pointwise_half_difference",
+    PointwiseIntegers = "pointwise_integers",
     RowsSmall = "rows_small",
     RowsGeneral = "rows_general",
     MsmSplitDigits = "msm_split_digits",
@@ -97,7 +111,10 @@ impl Kernel {
     /// Dynamic shared memory of a launch.
     pub(in crate::gpu) fn shared_bytes(self) -> u32 {
         match self {
-            Kernel::NttPassDif | Kernel::NttPassDit => NTT_SHARED_BYTES,
+            Kernel::NttPassDif
+            | Kernel::NttPassDit
+            | Kernel::NttPassDifComposed
+            | Kernel::NttPassDitComposed => NTT_SHARED_BYTES,
             Kernel::MsmPartition => SORT_TILE as u32 * 4,
             Kernel::MsmSortBins => SORT_STAGE as u32 * 4,
             _ => 0,
@@ -173,6 +190,24 @@ pub fn check_field<T: DeviceData>(
     )
 }
 
+/// `field_chains_*`: `out[i] = input[2i] * input[2i + 1]^factors`, product by product, in `Scalar` or
+/// `Fp` by the size of `T`.
+pub(in crate::gpu) fn multiply_chains<T: DeviceData>(
+    gpu: &Gpu,
+    out: DeviceSlice<'_, T>,
+    input: DeviceSlice<'_, T>,
+    factors: u32,
+) -> Result<(), GpuError> {
+    assert_eq!(input.len(), 2 * out.len(), "pairs of operands");
+    let kernel = match size_of::<T>() {
+        32 => Kernel::FieldChainsFr,
+        48 => Kernel::FieldChainsFp,
+        size => panic!("no prime field of {size} bytes"),
+    };
+    let n = count32(out.len());
+    gpu.launch_elements(kernel, out.len(), &[&out.address(), &input.address(), &factors, &n])
+}
+
 /// `points_decode_*`: `bytes` holds uncompressed points of `C`.
 pub(in crate::gpu) fn decode_points<C: Curve>(
     gpu: &Gpu,
@@ -222,5 +257,28 @@ pub(in crate::gpu) fn multiples_g1(
         Kernel::PointsMultiplesG1,
         Launch { grid, block: ACCUMULATE_THREADS, shared_bytes: 0 },
         &[&out.address(), &base.address(), &first, &n],
+    )
+}
+
+/// `fixed_base_encode_*`: the encoded `scalars[i]` G.
+pub(in crate::gpu) fn encode_multiples<C: Curve>(
+    gpu: &Gpu,
+    out: DeviceSlice<'_, u8>,
+    table: DeviceSlice<'_, C::Affine>,
+    scalars: DeviceSlice<'_, blstrs::Scalar>,
+) -> Result<(), GpuError> {
+    assert_eq!(table.len(), TABLE_POINTS, "a table of 16-bit windows");
+    assert_eq!(out.len(), scalars.len() * size_of::<C::Affine>(), "uncompressed points");
+    let n = count32(scalars.len());
+    assert!(n < 1 << 31, "indices of the last threads' points fit 32 bits");
+    let per_block = ACCUMULATE_THREADS as usize * FIXED_BASE_POINTS;
+    gpu.launch(
+        C::FIXED_BASE,
+        Launch {
+            grid: (blocks(scalars.len(), per_block), 1),
+            block: ACCUMULATE_THREADS,
+            shared_bytes: 0,
+        },
+        &[&out.address(), &table.address(), &scalars.address(), &n],
     )
 }

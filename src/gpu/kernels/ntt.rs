@@ -17,17 +17,20 @@ struct NttPassParameter {
     other: u64,
     levels: u64,
     twiddles: u64,
+    high: u64,
     log_n: u32,
     log_m: u32,
     radix_log: u32,
     store: u32,
     canonical: u32,
-    padding: u32,
+    low_log: u32,
+    odd: u32,
+    inverted: u32,
 }
 
-// SAFETY: `repr(C)`, all bytes are set, fields as in gpu/ntt.cu.
+// SAFETY: `repr(C)` without padding, fields as in gpu/ntt.cu.
 unsafe impl KernelArgument for NttPassParameter {}
-const _: () = assert!(size_of::<NttPassParameter>() == 72);
+const _: () = assert!(size_of::<NttPassParameter>() == 88);
 
 /// What an NTT pass stores.
 #[derive(Clone, Copy)]
@@ -40,6 +43,24 @@ pub enum Store<'a> {
     HalfDifference(DeviceSlice<'a, Scalar>),
 }
 
+/// Where a pass has its twiddles from.
+#[derive(Clone, Copy)]
+pub(in crate::gpu) enum PassTwiddles<'a> {
+    /// They are one.
+    None,
+    /// One an element of the pass.
+    Stored(DeviceSlice<'a, Scalar>),
+    /// Products of an element of `low`, scale * psi^i, and one of `high`, psi^(i * low.len()).
+    Composed {
+        low: DeviceSlice<'a, Scalar>,
+        high: DeviceSlice<'a, Scalar>,
+        /// Whether the domain is the odd coset.
+        odd: bool,
+        /// Whether psi is to be inverted.
+        inverted: bool,
+    },
+}
+
 /// One pass; see [`ntt_pass`].
 #[derive(Clone, Copy)]
 pub(in crate::gpu) struct NttPass<'a> {
@@ -49,13 +70,13 @@ pub(in crate::gpu) struct NttPass<'a> {
     pub(in crate::gpu) store: Store<'a>,
     pub(in crate::gpu) canonical: bool,
     pub(in crate::gpu) levels: DeviceSlice<'a, Scalar>,
-    pub(in crate::gpu) twiddles: Option<DeviceSlice<'a, Scalar>>,
+    pub(in crate::gpu) twiddles: PassTwiddles<'a>,
     pub(in crate::gpu) log_n: u32,
     pub(in crate::gpu) log_m: u32,
     pub(in crate::gpu) radix_log: u32,
 }
 
-/// `ntt_pass_dif`, or with `in_time` `ntt_pass_dit`.
+/// `ntt_pass_dif`, or with `in_time` `ntt_pass_dit`; their composed forms where the twiddles are.
 pub(in crate::gpu) fn ntt_pass(
     gpu: &Gpu,
     pass: &NttPass<'_>,
@@ -72,23 +93,45 @@ pub(in crate::gpu) fn ntt_pass(
     assert!(pass.out.len() == n && pass.input.len() == n, "arrays of the domain's size");
     assert!(pass.factor.iter().chain(&other).all(|array| array.len() == n), "operands as long");
     assert_eq!(pass.levels.len(), 1 << NTT_RADIX_LOG_MAX, "the roots of order 2^9");
-    assert!(pass.twiddles.iter().all(|table| table.len() == 1 << pass.log_m), "a full table");
     let address = |array: Option<DeviceSlice<'_, Scalar>>| array.map_or(0, |a| a.address());
-    let parameter = NttPassParameter {
+    let mut parameter = NttPassParameter {
         out: pass.out.address(),
         input: pass.input.address(),
         factor: address(pass.factor),
         other: address(other),
         levels: pass.levels.address(),
-        twiddles: address(pass.twiddles),
+        twiddles: 0,
+        high: 0,
         log_n: pass.log_n,
         log_m: pass.log_m,
         radix_log: pass.radix_log,
         store,
         canonical: u32::from(pass.canonical),
-        padding: 0,
+        low_log: 0,
+        odd: 0,
+        inverted: 0,
     };
-    let kernel = if in_time { Kernel::NttPassDit } else { Kernel::NttPassDif };
+    match pass.twiddles {
+        PassTwiddles::None => {}
+        PassTwiddles::Stored(table) => {
+            assert_eq!(table.len(), 1 << pass.log_m, "a full table");
+            parameter.twiddles = table.address();
+        }
+        PassTwiddles::Composed { low, high, odd, inverted } => {
+            assert!(low.len() * high.len() == 2 * n && low.len().is_power_of_two(), "all of 2n");
+            parameter.twiddles = low.address();
+            parameter.high = high.address();
+            parameter.low_log = low.len().ilog2();
+            parameter.odd = u32::from(odd);
+            parameter.inverted = u32::from(inverted);
+        }
+    }
+    let kernel = match (in_time, pass.twiddles) {
+        (false, PassTwiddles::Composed { .. }) => Kernel::NttPassDifComposed,
+        (true, PassTwiddles::Composed { .. }) => Kernel::NttPassDitComposed,
+        (false, _) => Kernel::NttPassDif,
+        (true, _) => Kernel::NttPassDit,
+    };
     let grid = (blocks(n, NTT_TILE), 1);
     let launch = Launch { grid, block: NTT_THREADS, shared_bytes: kernel.shared_bytes() };
     gpu.launch(kernel, launch, &[&parameter])

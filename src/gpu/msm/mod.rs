@@ -13,7 +13,7 @@ use self::buckets::{BucketSums, Partition};
 pub use self::tail::TailSums;
 use self::tree::Entries;
 use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
-use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Mark, Xyzz};
+use super::{Curve, DeviceBuffer, DeviceSlice, G1, Gpu, GpuError, Mark, Xyzz};
 
 /// Entries that one batch of windows handles at once where there are more than points: enough to
 /// fill a large GPU, for 10 bytes each in the sort and about as many as a point in the pair rounds.
@@ -31,6 +31,17 @@ fn bucket_cost<C: Curve>() -> f64 {
     if C::PAIRS.is_some() { 10.0 } else { 2.75 }
 }
 
+/// Whose sums over points with full scalars run: `msm=xyzz|generated`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MsmVariant {
+    /// Ours: signed digits, sorted, summed into XYZZ buckets. 656 ms at 2^27 points of G1 on an H200
+    /// (2026-11-29).
+    #[default]
+    Xyzz,
+    /// ec-gpu-gen's multiexp. 2,983 ms at 2^26.
+    Generated,
+}
+
 /// The order in which an MSM reads its scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarOrder {
@@ -44,6 +55,8 @@ pub enum ScalarOrder {
 pub struct Msm<'g, C: Curve> {
     gpu: &'g Gpu,
     n: usize,
+    vectors: usize,
+    /// Those of all vectors.
     windows: Windows,
     batch: u32,
     digits: DeviceBuffer<'g, u32>,
@@ -78,6 +91,24 @@ fn choose_windows(n: usize, bucket_cost: f64) -> Windows {
         let wide_count = 255 - count * (width - 1);
         Windows { count, width, wide_count }
     });
+    cheapest(n, bucket_cost, candidates)
+}
+
+/// The same for `vectors` vectors of scalars, one after the other in all windows of one width.
+fn choose_vector_windows(n: usize, vectors: usize, bucket_cost: f64) -> Windows {
+    if vectors == 1 {
+        return choose_windows(n, bucket_cost);
+    }
+    let vectors = u32::try_from(vectors).expect("a group of partitions");
+    let candidates = (2..=WINDOW_WIDTH_MAX).map(|width| {
+        let count = vectors * 255u32.div_ceil(width);
+        Windows { count, width, wide_count: count }
+    });
+    cheapest(n, bucket_cost, candidates)
+}
+
+/// The windows with the fewest additions, those of the reduction included.
+fn cheapest(n: usize, bucket_cost: f64, candidates: impl Iterator<Item = Windows>) -> Windows {
     let cost = |windows: &Windows| {
         let wide = f64::from(windows.wide_count);
         let all = f64::from(windows.count);
@@ -87,7 +118,12 @@ fn choose_windows(n: usize, bucket_cost: f64) -> Windows {
     candidates.min_by(|x, y| cost(x).total_cmp(&cost(y))).expect("there are candidates")
 }
 
-/// Elements of the arrays of an MSM over up to `n` points.
+/// Additions into buckets that a sum of `n` products in G1 takes: one a digit.
+pub(super) fn additions(n: usize) -> u64 {
+    n as u64 * u64::from(choose_windows(n, bucket_cost::<G1>()).count)
+}
+
+/// Elements of the arrays of sums over up to `n` points.
 struct Sizes {
     windows: Windows,
     batch: usize,
@@ -99,9 +135,10 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new<C: Curve>(n: usize) -> Self {
+    fn new<C: Curve>(n: usize, vectors: usize) -> Self {
         assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
-        let windows = choose_windows(n, bucket_cost::<C>());
+        assert!(vectors > 0, "a vector of scalars");
+        let windows = choose_vector_windows(n, vectors, bucket_cost::<C>());
         let all = windows.count as usize;
         let batch = (BATCH_ENTRIES / n.max(1)).clamp(1, all);
         let stride = windows.bucket_stride();
@@ -127,7 +164,19 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// # Panics
     /// When `n` is not below 2^31.
     pub fn new(gpu: &'g Gpu, n: usize) -> Result<Self, GpuError> {
-        let sizes = Sizes::new::<C>(n);
+        Self::for_vectors(gpu, n, 1)
+    }
+
+    /// As [`Msm::new`] for `vectors` vectors of scalars at once: what is bound by latency, the
+    /// carries' and the reduction's last rounds, is done once for all.
+    ///
+    /// # Errors
+    /// When device memory is short.
+    ///
+    /// # Panics
+    /// When `n` is not below 2^31, or `vectors` is zero.
+    pub fn for_vectors(gpu: &'g Gpu, n: usize, vectors: usize) -> Result<Self, GpuError> {
+        let sizes = Sizes::new::<C>(n, vectors);
         let [first, next] = sizes.reduced;
         let rounds = tree::round_count::<C>(n, sizes.windows);
         let side = gpu.side()?;
@@ -135,6 +184,7 @@ impl<'g, C: Curve> Msm<'g, C> {
         Ok(Self {
             gpu,
             n,
+            vectors,
             windows: sizes.windows,
             batch: sizes.batch as u32,
             digits: DeviceBuffer::new(gpu, sizes.digits)?,
@@ -148,12 +198,14 @@ impl<'g, C: Curve> Msm<'g, C> {
         })
     }
 
-    /// Bytes of device memory that [`Msm::new`] takes, the driver's rounding apart.
-    ///
-    /// # Panics
-    /// When `n` is not below 2^31.
+    /// Bytes of device memory that [`Msm::new`] takes.
     pub fn bytes(n: usize) -> u64 {
-        let sizes = Sizes::new::<C>(n);
+        Self::bytes_for_vectors(n, 1)
+    }
+
+    /// Bytes of device memory that [`Msm::for_vectors`] takes.
+    pub fn bytes_for_vectors(n: usize, vectors: usize) -> u64 {
+        let sizes = Sizes::new::<C>(n, vectors);
         let rounds = tree::round_count::<C>(n, sizes.windows);
         let words = sizes.digits + 2 * (sizes.sorted + sizes.starts);
         let reduced = 2 * (sizes.reduced[0] + sizes.reduced[1]) * size_of::<Xyzz<C::Field>>();
@@ -167,7 +219,7 @@ impl<'g, C: Curve> Msm<'g, C> {
         self.n
     }
 
-    /// Whether the sums are over no points.
+    /// Whether the sum is over no points.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
@@ -178,14 +230,31 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// When a launch fails.
     ///
     /// # Panics
-    /// When the lengths differ, or are above that of [`Msm::new`].
+    /// When the lengths are not those of [`Msm::new`].
     pub fn run(
         &self,
         points: DeviceSlice<'_, C::Affine>,
         scalars: DeviceSlice<'_, Scalar>,
         order: ScalarOrder,
     ) -> Result<C::Projective, GpuError> {
-        let digits = self.split(points, scalars, order)?;
+        let sums = self.run_vectors(points, &[scalars], order)?;
+        Ok(sums.into_iter().next().expect("a sum a vector"))
+    }
+
+    /// [`Msm::run`] for each vector, of which there may be fewer than prepared for.
+    ///
+    /// # Errors
+    /// When a launch fails.
+    ///
+    /// # Panics
+    /// When the lengths are not those of [`Msm::for_vectors`], or there are more vectors.
+    pub fn run_vectors(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        vectors: &[DeviceSlice<'_, Scalar>],
+        order: ScalarOrder,
+    ) -> Result<Vec<C::Projective>, GpuError> {
+        let digits = self.split(points, vectors, order)?;
         self.side.wait_for(&self.gpu.mark()?)?;
         let mut done: [Option<Mark>; 2] = [None, None];
         for (turn, batch) in self.batches().enumerate() {
@@ -198,7 +267,9 @@ impl<'g, C: Curve> Msm<'g, C> {
             self.sums.accumulate(points, self.entries(slot), batch)?;
             done[slot] = Some(self.gpu.mark()?);
         }
-        self.finish(points.len())
+        let mut sums = self.finish(points.len())?;
+        sums.truncate(vectors.len());
+        Ok(sums)
     }
 
     /// As [`Msm::run`], with the time of each step. One step is done at a time, so that together they
@@ -214,7 +285,7 @@ impl<'g, C: Curve> Msm<'g, C> {
     ) -> Result<(C::Projective, MsmTimes), GpuError> {
         let mut times = MsmTimes::default();
         let timer = self.gpu.timer()?;
-        let digits = self.split(points, scalars, order)?;
+        let digits = self.split(points, &[scalars], order)?;
         times.digits_ms = timer.stop_ms()?;
         for batch in self.batches() {
             let timer = self.side.timer()?;
@@ -225,9 +296,9 @@ impl<'g, C: Curve> Msm<'g, C> {
             times.accumulate_ms += timer.stop_ms()?;
         }
         let timer = self.gpu.timer()?;
-        let sum = self.finish(points.len())?;
+        let sums = self.finish(points.len())?;
         times.reduce_ms = timer.stop_ms()?;
-        Ok((sum, times))
+        Ok((sums.into_iter().next().expect("a sum a vector"), times))
     }
 
     fn batches(&self) -> impl Iterator<Item = Batch> {
@@ -243,20 +314,35 @@ impl<'g, C: Curve> Msm<'g, C> {
         Entries { sorted, starts, slot }
     }
 
-    /// Enqueues empty buckets and the digits: `[window][point]`.
+    /// The windows of one vector.
+    fn vector_windows(&self) -> Windows {
+        let Windows { count, width, wide_count } = self.windows;
+        let vectors = self.vectors as u32;
+        Windows { count: count / vectors, width, wide_count: wide_count / vectors }
+    }
+
+    /// Enqueues empty buckets and the digits, `[vector][window][point]`; those of vectors that are
+    /// not there are zero.
     fn split(
         &self,
         points: DeviceSlice<'_, C::Affine>,
-        scalars: DeviceSlice<'_, Scalar>,
+        vectors: &[DeviceSlice<'_, Scalar>],
         order: ScalarOrder,
     ) -> Result<DeviceSlice<'_, u32>, GpuError> {
         let n = points.len();
-        assert_eq!(scalars.len(), n, "a scalar a point");
         assert!(n <= self.n, "at most {} points, got {n}", self.n);
+        assert!(vectors.len() <= self.vectors, "at most {} vectors", self.vectors);
         let reversed = order == ScalarOrder::BitReversed;
+        let windows = self.vector_windows();
         let digits = self.digits.as_slice().slice(0..n * self.windows.count as usize);
+        let len = windows.count as usize * n;
         self.sums.clear()?;
-        kernels::split_digits(self.gpu, digits, scalars, self.windows, reversed)?;
+        for (vector, scalars) in vectors.iter().enumerate() {
+            assert_eq!(scalars.len(), n, "a scalar a point");
+            let own = digits.slice(vector * len..(vector + 1) * len);
+            kernels::split_digits(self.gpu, own, *scalars, windows, reversed)?;
+        }
+        digits.slice(vectors.len() * len..digits.len()).fill(0)?;
         Ok(digits)
     }
 
@@ -275,20 +361,25 @@ impl<'g, C: Curve> Msm<'g, C> {
         self.sums.plan(points, entries, batch)
     }
 
-    fn finish(&self, n: usize) -> Result<C::Projective, GpuError> {
+    /// The sum of each vector, from the buckets.
+    fn finish(&self, n: usize) -> Result<Vec<C::Projective>, GpuError> {
         self.sums.fold_carries(n)?;
         let sums = self.reduce()?;
-        let wide = self.windows.wide_count as usize;
+        let windows = self.vector_windows();
+        let (count, wide) = (windows.count as usize, windows.wide_count as usize);
         // Horner's rule from the top window; each shift is by the width of the window below.
-        let mut total = C::Projective::identity();
-        for (window, sum) in sums.iter().enumerate().rev() {
-            let width = if window < wide { self.windows.width } else { self.windows.width - 1 };
-            for _ in 0..width {
-                total = total.double();
+        let total = |sums: &[Xyzz<C::Field>]| {
+            let mut total = C::Projective::identity();
+            for (window, sum) in sums.iter().enumerate().rev() {
+                let width = if window < wide { windows.width } else { windows.width - 1 };
+                for _ in 0..width {
+                    total = total.double();
+                }
+                total += C::to_projective(sum);
             }
-            total += C::to_projective(sum);
-        }
-        Ok(total)
+            total
+        };
+        Ok(sums.chunks(count).map(total).collect())
     }
 
     /// The weighted bucket sum of each window.
@@ -320,7 +411,7 @@ fn first_group_log(windows: Windows) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::{G1, G2};
+    use crate::gpu::G2;
 
     #[test]
     fn windows_cover_255_bits_and_grow_with_the_points() {
@@ -334,6 +425,18 @@ mod tests {
                 width = windows.width;
             }
         }
+    }
+
+    #[test]
+    fn vectors_have_windows_of_one_width() {
+        for (n, vectors) in [(1, 2), (1000, 10), (1_700_000, 10), (1 << 20, 5)] {
+            let windows = choose_vector_windows(n, vectors, 2.75);
+            assert_eq!(windows.wide_count, windows.count, "{n} x {vectors}");
+            let bits = windows.count as usize / vectors * windows.width as usize;
+            assert!(bits >= 255, "{windows:?}");
+            assert!((windows.count as usize).is_multiple_of(vectors), "{windows:?}");
+        }
+        assert_eq!(choose_vector_windows(1 << 20, 1, 2.75), choose_windows(1 << 20, 2.75));
     }
 
     #[test]

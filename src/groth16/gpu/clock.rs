@@ -33,6 +33,11 @@ impl Clock<'_> {
         Ok((result, Timed { phase, bytes, start, end: self.gpu.mark()? }))
     }
 
+    /// A phase between two marks of the stream.
+    pub(super) fn between(phase: Phase, bytes: u64, [start, end]: [Mark; 2]) -> Timed {
+        Timed { phase, bytes, start, end }
+    }
+
     /// Waits for phases that follow one another without a gap, and tells them.
     pub(super) fn tell(&self, phases: Vec<Timed>) -> Result<(), GpuError> {
         let Some(last) = phases.last() else { return Ok(()) };

@@ -27,7 +27,6 @@ use self::stream::{ChunkBuffers, Source, Stream};
 use self::work::Work;
 use super::ProveError;
 use super::native::{G2Variant, NativeError, PartitionAssignment, PartitionSums, Sums, joined};
-use crate::gpu::upload::PinVariant;
 use crate::gpu::{G1, G2, Gpu, GpuError};
 use crate::params::Parameters;
 use crate::params::layout::Query;
@@ -91,6 +90,7 @@ impl<'p> GpuSums<'p> {
     /// When no plan fits, with the bytes needed, or the GPU fails.
     pub fn new(gpu: &'p Gpu, vram_bytes: Option<u64>, job: Job<'p>) -> Result<Self, ProveError> {
         let plan = Plan::choose(gpu, vram_bytes, job)?;
+        gpu.limit_memory(vram_bytes);
         let counts = job.parameters.layout().counts();
         let points = match plan.mode {
             Mode::Resident => ResidentPoints::new(gpu, counts).map(Points::Resident),
@@ -258,7 +258,7 @@ impl Sums for GpuSums<'_> {
 
 impl GpuSums<'_> {
     fn source<'a>(&'a self, progress: &'a dyn Progress) -> Source<'a> {
-        let Job { parameters, .. } = self.job;
-        Source { gpu: self.gpu, parameters, pin: PinVariant::default(), progress }
+        let Job { parameters, variants, .. } = self.job;
+        Source { gpu: self.gpu, parameters, pin: variants.pin, progress }
     }
 }

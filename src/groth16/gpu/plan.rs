@@ -3,9 +3,11 @@
 use super::Job;
 use super::points::ResidentPoints;
 use super::stream::ChunkBuffers;
-use crate::gpu::msm::{BitSums, Msm};
-use crate::gpu::ntt::Quotient;
-use crate::gpu::upload::{PinVariant, Uploader};
+use crate::gpu::generated::GeneratedQuotient;
+use crate::gpu::inflight::Inflight;
+use crate::gpu::msm::{BitSums, Msm, MsmVariant, TailSums};
+use crate::gpu::ntt::{NttVariant, Quotient, Twiddles};
+use crate::gpu::upload::Uploader;
 use crate::gpu::{Curve, DeviceWitnesses, G1, G2, Gpu, RowEvaluator};
 use crate::groth16::native::BitsVariant;
 use crate::groth16::{ProveError, group_partitions};
@@ -22,6 +24,9 @@ const RESERVE_BYTES: u64 = 512 << 20;
 /// less of their buckets' reduction a point.
 const CHUNK_LOG_MAX: u32 = 24;
 const CHUNK_LOG_MIN: u32 = 16;
+/// Partitions whose tails are summed at once where memory is plenty: five take 63 ms a partition of
+/// 32 GiB where one by one takes 72 and ten 62, for 12 GB of memory, 3 and 20 (H200, 2026-11-29).
+const TAILS_MAX: usize = 5;
 /// Partitions whose assignments are on the device or on their way there.
 const IN_FLIGHT: usize = 3;
 
@@ -75,6 +80,9 @@ impl Plan {
         let log_n = proof.size.circuit().log_n;
         let chunks = CHUNK_LOG_MIN..=CHUNK_LOG_MAX.min(log_n - 1);
         let streamed = chunks.rev().map(|chunk_log| Mode::Streamed { chunk_log });
+        // ec-gpu-gen's kernels have no form that takes less memory.
+        let ours = variants.ntt == NttVariant::Fused && variants.msm == MsmVariant::Xyzz;
+        let streamed = streamed.filter(|_| ours);
         let mut result = Ok(());
         for mode in std::iter::once(Mode::Resident).chain(streamed) {
             let plan = Self::new(mode, &counts, proof, variants);
@@ -91,21 +99,45 @@ impl Plan {
         let log_n = proof.size.circuit().log_n;
         let n = 1u64 << log_n;
         let slots = group_partitions(proof);
-        let mut plan = Self { mode, slots, in_flight: IN_FLIGHT, device_bytes: 0 };
+        let in_flight = match variants.inflight {
+            Inflight::Auto => IN_FLIGHT,
+            Inflight::Count(count) => count,
+        };
+        let mut plan = Self { mode, slots, in_flight, device_bytes: 0 };
         let points = match mode {
             Mode::Resident => ResidentPoints::bytes(counts),
             Mode::Streamed { chunk_log } => ChunkBuffers::bytes(chunk_log),
         };
         let h_points = plan.chunk_points::<G1>().min(n as usize);
         plan.device_bytes = points
-            + Uploader::device_bytes(PinVariant::default())
+            + Uploader::device_bytes(variants.pin)
             + DeviceWitnesses::bytes(&layout, slots)
             + RowEvaluator::planned_bytes(proof.size)
-            + 3 * 32 * n
-            + Quotient::bytes(log_n)
+            + plan.arrays() * 32 * n
+            + match variants.ntt {
+                NttVariant::Fused => Quotient::bytes(log_n, plan.twiddles()),
+                NttVariant::Generated => GeneratedQuotient::bytes(log_n),
+            }
+            // The generated kernel's buckets are fewer than ours.
             + Msm::<G1>::bytes(h_points)
             + plan.sums_bytes(counts, &layout, variants.bits);
         plan
+    }
+
+    /// Arrays over the domain: a, b and h, or a and b alone with rows evaluated twice.
+    pub(super) fn arrays(&self) -> u64 {
+        match self.mode {
+            Mode::Resident => 3,
+            Mode::Streamed { .. } => 2,
+        }
+    }
+
+    /// Where the transforms' twiddles are from.
+    pub(super) fn twiddles(&self) -> Twiddles {
+        match self.mode {
+            Mode::Resident => Twiddles::Stored,
+            Mode::Streamed { .. } => Twiddles::Composed,
+        }
     }
 
     /// Points of `C` that are summed at once, at most.
@@ -118,6 +150,14 @@ impl Plan {
         }
     }
 
+    /// Partitions whose tails are summed at once.
+    pub(super) fn tails(&self) -> usize {
+        match self.mode {
+            Mode::Resident => self.slots.min(TAILS_MAX),
+            Mode::Streamed { .. } => 1,
+        }
+    }
+
     /// The sums over bits and tails of all queries.
     fn sums_bytes(&self, counts: &Counts, layout: &Layout, bits: BitsVariant) -> u64 {
         let together = match bits {
@@ -125,23 +165,21 @@ impl Plan {
             BitsVariant::Each => 1,
         };
         let count = |query| counts.query(query) as usize;
-        let tail = layout.inputs() + layout.full();
+        let scalars = layout.inputs() + layout.full();
         // The bits that a challenge's bases meet: for B once for both groups would do.
         let places = |query| (4 * count(query) / layout.challenges) as u64 + (1 << 20);
         let in_g1 = |query| {
             let points = count(query).min(self.chunk_points::<G1>());
-            BitSums::<G1>::bytes(points, together) + places(query) + tail_bytes::<G1>(tail)
+            BitSums::<G1>::bytes(points, together)
+                + places(query)
+                + TailSums::<G1>::bytes(scalars, self.tails())
         };
         let points = count(Query::BG2).min(self.chunk_points::<G2>());
-        let in_g2 =
-            BitSums::<G2>::bytes(points, together) + places(Query::BG2) + tail_bytes::<G2>(tail);
+        let in_g2 = BitSums::<G2>::bytes(points, together)
+            + places(Query::BG2)
+            + TailSums::<G2>::bytes(scalars, self.tails());
         [Query::L, Query::A, Query::BG1].map(in_g1).iter().sum::<u64>() + in_g2
     }
-}
-
-/// A sum over as many full scalars as there are: gathered points, scalars, two indices.
-fn tail_bytes<C: Curve>(tail: usize) -> u64 {
-    (size_of::<C::Affine>() + 40) as u64 * tail as u64 + Msm::<C>::bytes(tail)
 }
 
 /// Peak host memory: the assignments of a group, as they are made and as they are uploaded, the
@@ -160,7 +198,7 @@ pub fn host_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
         _ => (group + 1) * ROW_BY_ROW_BYTES * size.circuit().constraints,
     };
     let template = 2 * Template::planned_bytes(size, Matrices::Ab);
-    assignments + synthesis + template + Uploader::host_bytes(PinVariant::default()) + BASE_BYTES
+    assignments + synthesis + template + Uploader::host_bytes(variants.pin) + BASE_BYTES
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub(super) struct Shape {
     pub(super) points: usize,
     /// Partitions of a group at most.
     pub(super) slots: usize,
+    /// Partitions whose tails are summed at once.
+    pub(super) tails: usize,
     pub(super) variant: BitsVariant,
 }
 
@@ -58,7 +60,7 @@ impl<'g, C: Curve> QuerySums<'g, C> {
         Ok(Self {
             places: QueryBits::new(gpu, map, layout)?,
             bits: BitSums::new(gpu, shape.points.min(map.bases()), together)?,
-            tail: TailSums::new(gpu, &tail)?,
+            tail: TailSums::new(gpu, &tail, shape.tails)?,
             together,
             names,
         })
@@ -96,11 +98,9 @@ impl<'g, C: Curve> QuerySums<'g, C> {
             clock.gpu.synchronize()
         })?;
         sums.truncate(partitions.len());
-        for (slot, (sum, partition)) in sums.iter_mut().zip(partitions).enumerate() {
-            let (_, scalars) = witnesses.partition(slot);
-            let phase = Phase::new(self.names.tail).partition(partition.partition);
-            *sum += clock.run(phase, 0, || self.tail.run(scalars))?;
-        }
+        let tails = || self.tail.run_group(witnesses, partitions.len());
+        let tails = clock.run(Phase::new(self.names.tail), 0, tails)?;
+        sums.iter_mut().zip(tails).for_each(|(sum, tail)| *sum += tail);
         Ok(sums)
     }
 }

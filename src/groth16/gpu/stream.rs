@@ -8,6 +8,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 use blstrs::G1Affine;
 
 use super::points::in_query;
+use super::query::ChunkWork;
 use crate::gpu::upload::{PinVariant, Uploaded, Uploader};
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, G1, G2, Gpu, GpuError};
 use crate::groth16::native::NativeError;
@@ -93,7 +94,7 @@ impl<'a> Stream<'a> {
     pub(super) fn each<C: Curve>(
         &mut self,
         query: Query,
-        work: &mut dyn FnMut(DeviceSlice<'_, C::Affine>, Range<usize>) -> Result<(), GpuError>,
+        work: &mut ChunkWork<'_, C>,
     ) -> Result<(), NativeError> {
         let mut next = 0;
         while next < self.counts.query(query) as usize {

@@ -2,14 +2,16 @@
 
 use blstrs::{G1Affine, G1Projective};
 use group::Group;
+use rayon::prelude::*;
 
-use super::clock::Clock;
+use super::clock::{Clock, Timed};
 use super::plan::{Mode, Plan};
 use super::query::{PhaseNames, QuerySums, Shape};
 use super::{Job, Supply};
 use crate::field::Fr;
-use crate::gpu::msm::{Msm, ScalarOrder};
-use crate::gpu::ntt::{Quotient, bit_reverse};
+use crate::gpu::generated::{GeneratedMsm, GeneratedQuotient, to_integers};
+use crate::gpu::msm::{Msm, MsmVariant, ScalarOrder};
+use crate::gpu::ntt::{NttVariant, Quotient, WantedRows, bit_reverse};
 use crate::gpu::{DeviceBuffer, DeviceSlice, DeviceWitnesses, G1, G2, Gpu, GpuError, RowEvaluator};
 use crate::groth16::native::{G2Variant, NativeError, PartitionAssignment, RowSource};
 use crate::params::layout::Query;
@@ -27,14 +29,30 @@ pub(super) struct Work<'p> {
     rows: RowEvaluator<'p>,
     a: DeviceBuffer<'p, Fr>,
     b: DeviceBuffer<'p, Fr>,
-    h: DeviceBuffer<'p, Fr>,
-    quotient: Quotient<'p>,
-    /// Over the whole domain, or a chunk of it.
-    h_msm: Msm<'p, G1>,
+    /// For the quotient, unless it replaces a or b.
+    h: Option<DeviceBuffer<'p, Fr>>,
+    transforms: Transforms<'p>,
+    h_msm: HMsm<'p>,
     pub(super) l: QuerySums<'p, G1>,
     pub(super) a_query: QuerySums<'p, G1>,
     pub(super) b_g1: QuerySums<'p, G1>,
     pub(super) b_g2: QuerySums<'p, G2>,
+}
+
+/// Whose transforms make the quotient.
+enum Transforms<'p> {
+    /// Ours: h in bit-reversed order.
+    Fused(Quotient<'p>),
+    /// ec-gpu-gen's: h in natural order.
+    Generated(GeneratedQuotient<'p>),
+}
+
+/// Whose kernels sum over H.
+enum HMsm<'p> {
+    /// Ours, over the whole domain or a chunk of it.
+    Xyzz(Box<Msm<'p, G1>>),
+    /// ec-gpu-gen's.
+    Generated(GeneratedMsm<'p, G1>),
 }
 
 impl<'p> Work<'p> {
@@ -54,15 +72,15 @@ impl<'p> Work<'p> {
             (G2Variant::Parallel, Mode::Resident) => side,
             _ => gpu,
         };
-        let (slots, variant) = (plan.slots, variants.bits);
+        let (slots, tails, variant) = (plan.slots, plan.tails(), variants.bits);
         let in_g1 = |query| {
             let names = PhaseNames { bits: "bits", tail: "tail" };
-            let shape = Shape { points: plan.chunk_points::<G1>(), slots, variant };
+            let shape = Shape { points: plan.chunk_points::<G1>(), slots, tails, variant };
             QuerySums::new(gpu, (&template.query(query), &layout), shape, names)
         };
         let in_g2 = || {
             let names = PhaseNames { bits: "b_g2", tail: "b_g2" };
-            let shape = Shape { points: plan.chunk_points::<G2>(), slots, variant };
+            let shape = Shape { points: plan.chunk_points::<G2>(), slots, tails, variant };
             QuerySums::new(g2_gpu, (&template.query(r1cs::Query::B), &layout), shape, names)
         };
         let work = Self {
@@ -72,9 +90,18 @@ impl<'p> Work<'p> {
             rows: RowEvaluator::new(gpu, template)?,
             a: DeviceBuffer::new(gpu, n)?,
             b: DeviceBuffer::new(gpu, n)?,
-            h: DeviceBuffer::new(gpu, n)?,
-            quotient: Quotient::new(gpu, log_n)?,
-            h_msm: Msm::new(gpu, n.min(plan.chunk_points::<G1>()))?,
+            h: (plan.arrays() == 3).then(|| DeviceBuffer::new(gpu, n)).transpose()?,
+            transforms: match variants.ntt {
+                NttVariant::Fused => Transforms::Fused(Quotient::new(gpu, log_n, plan.twiddles())?),
+                NttVariant::Generated => Transforms::Generated(GeneratedQuotient::new(gpu, log_n)?),
+            },
+            h_msm: match variants.msm {
+                MsmVariant::Xyzz => {
+                    let points = n.min(plan.chunk_points::<G1>());
+                    HMsm::Xyzz(Box::new(Msm::new(gpu, points)?))
+                }
+                MsmVariant::Generated => HMsm::Generated(GeneratedMsm::new(gpu)?),
+            },
             l: in_g1(r1cs::Query::L)?,
             a_query: in_g1(r1cs::Query::A)?,
             b_g1: in_g1(r1cs::Query::B)?,
@@ -94,51 +121,147 @@ impl<'p> Work<'p> {
     ) -> Result<G1Projective, NativeError> {
         let clock = Clock { gpu: self.gpu, progress };
         let phase = |name| Phase::new(name).partition(partition.partition);
-        let [a, b, h] = [&self.a, &self.b, &self.h].map(DeviceBuffer::as_slice);
-        let bytes = size_of::<Fr>() as u64 * h.len() as u64;
-        let rows = match partition.source {
-            RowSource::Template(_) => clock
-                .enqueue(phase("rows"), 2 * bytes, || self.rows.run(a, b, &self.witnesses, slot)),
-            RowSource::Given(rows) => clock.enqueue(phase("upload"), 2 * bytes, || {
-                [a, b].into_iter().zip(rows).try_for_each(|(target, rows)| fill(target, rows))
-            }),
-        };
-        let ((), rows) = rows?;
-        let ntt = clock.enqueue(phase("ntt"), 6 * bytes, || self.quotient.run(h, a, b));
-        let mut phases = vec![rows, ntt?.1];
-        let msm = |points: DeviceSlice<'_, G1Affine>, h: DeviceSlice<'_, Fr>, order| {
-            let bytes = 4 * size_of::<Fr>() as u64 * h.len() as u64;
-            clock.enqueue(phase("h_msm"), bytes, || self.h_msm.run(points, h, order))
-        };
+        let bytes = 4 * (size_of::<Fr>() * self.a.len()) as u64;
+        let (h, mut phases) = self.quotient(slot, partition, clock)?;
         match supply {
             Supply::Resident(points) => {
                 points.wait(Query::H)?;
-                let (all, timed) = msm(points.h_domain(), h, ScalarOrder::BitReversed)?;
+                let run = || self.whole_sum(points.h_domain(), h);
+                let (sum, timed) = clock.enqueue(phase("h_msm"), bytes, run)?;
                 phases.push(timed);
                 clock.tell(phases)?;
-                Ok(all)
+                Ok(sum)
             }
             Supply::Streamed(_) => {
                 // In the points' order, so that a chunk of points has a chunk of scalars.
-                bit_reverse(self.gpu, a, h)?;
+                let natural = self.natural(h)?;
                 clock.tell(phases)?;
                 let mut sum = G1Projective::identity();
                 supply.each::<G1>(Query::H, &mut |points, range| {
                     // The identity after the last point fills the domain.
                     points.slice(range.len()..points.len()).fill(0)?;
-                    let h = a.slice(range.start..range.start + points.len());
-                    let (part, timed) = msm(points, h, ScalarOrder::Natural)?;
-                    sum += part;
-                    clock.tell(vec![timed])
+                    let h = natural.slice(range.start..range.start + points.len());
+                    let bytes = 4 * (size_of::<Fr>() * h.len()) as u64;
+                    let HMsm::Xyzz(msm) = &self.h_msm else {
+                        unreachable!("generated kernels are planned with resident points")
+                    };
+                    let run = || msm.run(points, h, ScalarOrder::Natural);
+                    sum += clock.run(phase("h_msm"), bytes, run)?;
+                    Ok(())
                 })?;
                 Ok(sum)
             }
         }
     }
-}
 
-/// Copies the values of all rows and sets the rest to zero.
-fn fill(target: DeviceSlice<'_, Fr>, rows: &[Fr]) -> Result<(), GpuError> {
-    target.slice(0..rows.len()).copy_from_host(rows)?;
-    target.slice(rows.len()..target.len()).fill(0)
+    /// The sum over all points of H, of which the last is the identity.
+    fn whole_sum(
+        &self,
+        points: DeviceSlice<'_, G1Affine>,
+        h: DeviceSlice<'_, Fr>,
+    ) -> Result<G1Projective, GpuError> {
+        match &self.h_msm {
+            HMsm::Xyzz(msm) => {
+                let order = match self.transforms {
+                    Transforms::Fused(_) => ScalarOrder::BitReversed,
+                    Transforms::Generated(_) => ScalarOrder::Natural,
+                };
+                msm.run(points, h, order)
+            }
+            HMsm::Generated(msm) => {
+                let natural = self.natural(h)?;
+                let integers = self.b.as_slice();
+                to_integers(self.gpu, integers, natural)?;
+                // The kernel does not know the identity.
+                let count = points.len() - 1;
+                msm.run(points.slice(0..count), integers.slice(0..count).cast())
+            }
+        }
+    }
+
+    /// h in natural order: as it is, or reordered into a.
+    fn natural<'a>(&'a self, h: DeviceSlice<'a, Fr>) -> Result<DeviceSlice<'a, Fr>, GpuError> {
+        match self.transforms {
+            Transforms::Generated(_) => Ok(h),
+            Transforms::Fused(_) => {
+                let natural = self.a.as_slice();
+                bit_reverse(self.gpu, natural, h)?;
+                Ok(natural)
+            }
+        }
+    }
+
+    /// Enqueues the rows and the coefficients of h, in the transforms' order, not in a.
+    fn quotient(
+        &self,
+        slot: usize,
+        partition: &PartitionAssignment<'_>,
+        clock: Clock<'_>,
+    ) -> Result<(DeviceSlice<'_, Fr>, Vec<Timed>), GpuError> {
+        let phase = |name| Phase::new(name).partition(partition.partition);
+        let (a, b) = (self.a.as_slice(), self.b.as_slice());
+        let bytes = (size_of::<Fr>() * a.len()) as u64;
+        let name = match partition.source {
+            RowSource::Template(_) => "rows",
+            RowSource::Given(_) => "upload",
+        };
+        let rows = |wanted: WantedRows<'_>| {
+            clock.enqueue(phase(name), 2 * bytes, || self.fill(slot, partition.source, wanted))
+        };
+        if let Some(h) = &self.h {
+            let h = h.as_slice();
+            let ((), rows) = rows(WantedRows::Factors(a, b))?;
+            let run = || match &self.transforms {
+                Transforms::Fused(quotient) => quotient.run(h, a, b),
+                Transforms::Generated(quotient) => quotient.run(h, a, b),
+            };
+            let ((), ntt) = clock.enqueue(phase("ntt"), 6 * bytes, run)?;
+            return Ok((h, vec![rows, ntt]));
+        }
+        let Transforms::Fused(quotient) = &self.transforms else {
+            unreachable!("generated kernels are planned with an array for h")
+        };
+        let mut phases = Vec::new();
+        let mut since = self.gpu.mark()?;
+        quotient.run_in_two(a, b, |wanted| {
+            let marks = [std::mem::replace(&mut since, self.gpu.mark()?), self.gpu.mark()?];
+            if !phases.is_empty() {
+                phases.push(Clock::between(phase("ntt"), 4 * bytes, marks));
+            }
+            phases.push(rows(wanted)?.1);
+            since = self.gpu.mark()?;
+            Ok(())
+        })?;
+        phases.push(Clock::between(phase("ntt"), 2 * bytes, [since, self.gpu.mark()?]));
+        Ok((b, phases))
+    }
+
+    /// Enqueues rows, and zeros after the last.
+    fn fill(
+        &self,
+        slot: usize,
+        source: RowSource<'_>,
+        wanted: WantedRows<'_>,
+    ) -> Result<(), GpuError> {
+        let copy = |target: DeviceSlice<'_, Fr>, rows: &[Fr]| {
+            target.slice(0..rows.len()).copy_from_host(rows)?;
+            target.slice(rows.len()..target.len()).fill(0)
+        };
+        match (source, wanted) {
+            (RowSource::Template(_), WantedRows::Factors(a, b)) => {
+                self.rows.run(a, b, &self.witnesses, slot)
+            }
+            (RowSource::Template(_), WantedRows::Product(c)) => {
+                self.rows.run_product(c, &self.witnesses, slot)
+            }
+            (RowSource::Given([a_rows, b_rows]), WantedRows::Factors(a, b)) => {
+                copy(a, a_rows)?;
+                copy(b, b_rows)
+            }
+            (RowSource::Given([a_rows, b_rows]), WantedRows::Product(c)) => {
+                let product: Vec<Fr> = a_rows.par_iter().zip(b_rows).map(|(a, b)| a * b).collect();
+                copy(c, &product)
+            }
+        }
+    }
 }

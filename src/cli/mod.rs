@@ -2,6 +2,10 @@
 //!
 //! In: words. Out: [`Cli`], which [`crate::settings::Settings`] turns into checked settings.
 
+mod bench;
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,10 +15,14 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::c1::Node;
-use crate::device::DeviceRequest;
+use crate::device::{DeviceRequest, GpuSelector};
+use crate::progress::Device;
 use crate::sample::Data;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
 use crate::variant::{Job, VariantFlag, Variants, arms};
+
+use self::bench::BENCH_AFTER_HELP;
+pub use self::bench::{BenchCommand, Partitions, PrimeField, Repeat};
 
 /// Filecoin PoRep Commit-Phase-2 proofs: turns a C1 output into the Groth16 proof for the chain
 #[derive(Debug, Parser)]
@@ -139,90 +147,6 @@ pub enum SampleShape {
     S3,
 }
 
-const BENCH_AFTER_HELP: &str = "\
-Every `--variant STAGE=NAME,NAME` makes one arm a name, several lists their cross product. Arms run \
-in turn, A B A B; the first is the baseline of every ratio.";
-
-/// What to measure.
-#[derive(Debug, Subcommand)]
-pub enum BenchCommand {
-    /// Assignment and rows of one partition: `synth`, `lc`, `presize`
-    Synth {
-        /// The C1 whose partition is synthesized; `-` is standard input
-        #[arg(value_name = "C1")]
-        c1: PathBuf,
-        /// The partition
-        #[arg(long, value_name = "K", default_value_t = 0)]
-        partition: usize,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// Rows a and b of one partition, evaluated from its compact assignment
-    Rows {
-        /// The C1 whose partition is evaluated; `-` is standard input
-        #[arg(value_name = "C1")]
-        c1: PathBuf,
-        /// The partition
-        #[arg(long, value_name = "K", default_value_t = 0)]
-        partition: usize,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// The quotient's transforms of 2^N random elements: ours and bellperson's
-    Ntt {
-        /// log2 of the domain
-        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=27))]
-        log_n: u32,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// A sum of 2^N points of G1 times random scalars: ours and bellperson's
-    Msm {
-        /// log2 of the number of points
-        #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=26))]
-        log_n: u32,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// Whole proofs of a sector, verified
-    Prove {
-        /// The C1 to prove; `-` is standard input
-        #[arg(value_name = "C1")]
-        c1: PathBuf,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-}
-
-impl BenchCommand {
-    /// Which stages take part.
-    pub const fn job(&self) -> Job {
-        match self {
-            Self::Synth { .. } => Job::Synth,
-            Self::Rows { .. } => Job::Other,
-            Self::Ntt { .. } => Job::Ntt,
-            Self::Msm { .. } => Job::Msm,
-            Self::Prove { .. } => Job::Prove,
-        }
-    }
-}
-
-/// How often each arm runs.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct Repeat {
-    /// Counted runs of each arm
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = iterations)]
-    pub iterations: usize,
-    /// Leave out the uncounted first run of each arm
-    #[arg(long)]
-    pub no_warm_up: bool,
-}
-
 /// Work on parameter files.
 #[derive(Debug, Subcommand)]
 pub enum ParamsCommand {
@@ -259,9 +183,19 @@ pub struct Shared {
     /// /var/tmp/filecoin-proof-parameters]
     #[arg(long, global = true, value_name = "DIR")]
     pub params: Option<PathBuf>,
-    /// Where the work runs; `auto` uses the CPU only for sectors up to 512 MiB
+    /// Where the work runs; `auto` takes a usable GPU, or the CPU for sectors up to 512 MiB
     #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
     pub device: DeviceRequest,
+    /// The GPU, by the driver's number or by UUID; a GPU then is a must [default: the usable one
+    /// with most free memory]
+    #[arg(long, global = true, value_name = "INDEX|UUID", allow_hyphen_values = true)]
+    pub gpu: Option<GpuSelector>,
+    /// Wait this long, as `10m`, for a GPU that another `prove` uses [default: not at all]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub wait_gpu: Option<Duration>,
+    /// Device memory that may be used, as `24GiB` [default: what is free on the card]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = memory_size)]
+    pub vram: Option<u64>,
     /// Choose an implementation of a stage; once a stage, repeatable
     #[arg(long = "variant", global = true, value_name = "STAGE=NAME")]
     pub variants: Vec<VariantFlag>,
@@ -280,6 +214,9 @@ pub struct Shared {
     /// Write time, phase and resident memory as CSV once a second
     #[arg(long, global = true, value_name = "FILE")]
     pub rss_log: Option<PathBuf>,
+    /// Write the phases as Chrome trace events, for ui.perfetto.dev
+    #[arg(long, global = true, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// Only warnings and errors: no progress, no table
     #[arg(long, short, global = true)]
     pub quiet: bool,
@@ -303,6 +240,17 @@ pub struct Shared {
     pub hex: bool,
 }
 
+impl Shared {
+    /// The device, as far as the options settle it: naming a GPU demands one.
+    pub fn settled_device(&self) -> Option<Device> {
+        match self.device {
+            DeviceRequest::Cpu => Some(Device::Cpu),
+            DeviceRequest::Gpu => Some(Device::Gpu),
+            DeviceRequest::Auto => self.gpu.is_some().then_some(Device::Gpu),
+        }
+    }
+}
+
 const AFTER_HELP: &str = "\
 C1 files are written by lotus-bench (`--save-commit2-input`, `simple commit1`), Swan ubi-bench, \
 `ffi.SealCommitPhase1` (Lotus, Curio, Venus), the Curio Snark Market and Damocles. The writer is \
@@ -315,7 +263,8 @@ Exit codes:
   3        the C1 is malformed, inconsistent, or its vanilla proofs are wrong
   4        parameters missing, damaged, not for this circuit, or insecure without their marker
   5        no usable GPU
-  6        memory: the plan does not fit
+  6        memory, of the machine or of the card: the plan does not fit
+  7        GPU fault: a launch, a copy or the card itself failed
   8        a proof does not verify (`verify`: also bytes that are no proof)
   9        timeout
   130 143  interrupted, terminated (129: the terminal went away)
@@ -348,6 +297,7 @@ impl Cli {
             args.check_size()?;
         }
         cli.check_streams()?;
+        cli.check_device()?;
         cli.variants()?;
         Ok(cli)
     }
@@ -357,18 +307,35 @@ impl Cli {
         Self::command().error(kind, message)
     }
 
+    /// Options of a GPU make no sense on the CPU.
+    fn check_device(&self) -> Result<(), clap::Error> {
+        let Shared { device, gpu, wait_gpu, vram, .. } = &self.shared;
+        let given = [
+            ("--gpu", gpu.is_some()),
+            ("--wait-gpu", wait_gpu.is_some()),
+            ("--vram", vram.is_some()),
+        ];
+        match given.into_iter().find(|&(_, is_given)| is_given) {
+            Some((option, _)) if *device == DeviceRequest::Cpu => {
+                let message = format!("{option} has no effect with `--device cpu`");
+                Err(Self::usage(ErrorKind::ArgumentConflict, &message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The variants of this run; the defaults for a bench, whose arms have their own.
     ///
     /// # Errors
     /// A usage error when a variant has no effect or contradicts another.
     pub fn variants(&self) -> Result<Variants, clap::Error> {
-        let flags = &self.shared.variants;
+        let (flags, device) = (&self.shared.variants, self.shared.settled_device());
         let variants = match &self.command {
-            None | Some(Command::Info { .. }) => Variants::resolve(Job::Prove, flags),
+            None | Some(Command::Info { .. }) => Variants::resolve(Job::Prove, device, flags),
             Some(Command::Bench(command)) => {
-                arms(command.job(), flags).map(|_| Variants::default())
+                arms(command.job(), device, flags).map(|_| Variants::default())
             }
-            Some(_) => Variants::resolve(Job::Other, flags),
+            Some(_) => Variants::resolve(Job::Other, device, flags),
         };
         variants.map_err(|message| Self::usage(ErrorKind::ArgumentConflict, &message))
     }
@@ -383,9 +350,12 @@ impl Cli {
             let message = "C1 and PROOF cannot both be standard input";
             return Err(Self::usage(ErrorKind::ArgumentConflict, message));
         }
-        if self.shared.rss_log.as_deref().is_some_and(is_dash) {
-            let message = "--rss-log needs a file: standard output is for results";
-            return Err(Self::usage(ErrorKind::ValueValidation, message));
+        for (option, path) in [("--rss-log", &self.shared.rss_log), ("--trace", &self.shared.trace)]
+        {
+            if path.as_deref().is_some_and(is_dash) {
+                let message = format!("{option} needs a file: standard output is for results");
+                return Err(Self::usage(ErrorKind::ValueValidation, &message));
+            }
         }
         let out = match &self.command {
             Some(Command::Sample(args)) => Some(&args.out),
@@ -427,13 +397,6 @@ fn thread_count(text: &str) -> Result<usize, String> {
     }
 }
 
-fn iterations(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(count @ 1..=1000) => Ok(count),
-        _ => Err(format!("expected a number from 1 to 1000, got `{text}`")),
-    }
-}
-
 /// An actor id, with or without the `t0` or `f0` of an address.
 fn miner_id(text: &str) -> Result<u64, String> {
     let digits = text.strip_prefix("t0").or_else(|| text.strip_prefix("f0")).unwrap_or(text);
@@ -449,122 +412,4 @@ fn node(text: &str) -> Result<Node, String> {
     hex::decode_to_slice(digits, &mut bytes)
         .map_err(|_| format!("expected 64 hexadecimal digits, got `{text}`"))?;
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(words: &str) -> Result<Cli, clap::Error> {
-        Cli::parse_words(std::iter::once("prove").chain(words.split_whitespace()))
-    }
-
-    fn kind(words: &str) -> ErrorKind {
-        parse(words).expect_err("a usage error").kind()
-    }
-
-    #[test]
-    fn clap_finds_no_fault_in_the_definition() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn shared_options_stand_before_or_after_a_command() {
-        for words in
-            ["verify a b --quiet --params p", "--quiet --params p verify a b", "--quiet verify a b"]
-        {
-            let cli = parse(words).expect(words);
-            assert!(cli.shared.quiet, "{words}");
-            assert!(matches!(cli.command, Some(Command::Verify { .. })), "{words}");
-        }
-    }
-
-    #[test]
-    fn a_c1_before_a_command_is_a_usage_error() {
-        for words in ["a.json verify b c", "a.json info", "a.json b info"] {
-            assert_eq!(kind(words), ErrorKind::ArgumentConflict, "{words}");
-        }
-    }
-
-    #[test]
-    fn files_called_like_commands_have_a_way() {
-        for (words, c1) in [("./verify out", "./verify"), ("-- verify out", "verify")] {
-            let cli = parse(words).expect(words);
-            assert_eq!(cli.c1, Some(PathBuf::from(c1)), "{words}");
-            assert!(cli.command.is_none(), "{words}");
-        }
-        let cli = parse("a b --json info").expect("an option's value is no command");
-        assert_eq!(cli.shared.json, Some(PathBuf::from("info")));
-    }
-
-    #[test]
-    fn both_files_are_needed_to_prove() {
-        for words in ["", "a.json", "--quiet", "verify a", "params", "params setup --out d"] {
-            let kind = kind(words);
-            assert!(
-                matches!(
-                    kind,
-                    ErrorKind::MissingRequiredArgument
-                        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-                        | ErrorKind::MissingSubcommand
-                ),
-                "{words}: {kind:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_stream_is_given_away_once() {
-        assert_eq!(kind("- - --json -"), ErrorKind::ArgumentConflict);
-        assert_eq!(kind("verify - -"), ErrorKind::ArgumentConflict);
-        assert_eq!(kind("a b --rss-log -"), ErrorKind::ValueValidation);
-        assert!(parse("- out --json -").is_ok());
-        assert!(parse("verify - proof --json -").is_ok());
-    }
-
-    #[test]
-    fn a_variant_without_effect_is_a_usage_error() {
-        let words = "--variant prover=bellperson";
-        assert_eq!(kind(&format!("verify a b {words}")), ErrorKind::ArgumentConflict);
-        assert!(parse(&format!("a b {words}")).is_ok());
-        assert!(parse(&format!("info {words}")).is_ok());
-    }
-
-    #[test]
-    fn values_are_read_with_their_units() {
-        let cli = parse("a b --ram 16GiB --timeout 2m --miner-id t01000 --threads 3").expect("ok");
-        assert_eq!(cli.shared.ram, Some(16 << 30));
-        assert_eq!(cli.shared.timeout, Some(Duration::from_secs(120)));
-        assert_eq!((cli.shared.miner_id, cli.shared.threads), (Some(1000), Some(3)));
-        assert_eq!(memory_size("1024"), Ok(1024));
-        for bad in ["16 apples", "", "-1", "99999999999999TiB", "1.5GiB"] {
-            assert!(memory_size(bad).is_err(), "{bad}");
-        }
-        assert!(thread_count("0").is_err());
-        assert!(node("00").is_err());
-        assert_eq!(node(&"0f".repeat(32)), Ok([15; 32]));
-    }
-
-    #[test]
-    fn unknown_values_are_usage_errors() {
-        for words in [
-            "a b --device tpu",
-            "a b --variant prover=magic",
-            "a b --variant colour=red",
-            "a b --variant prover",
-            "info --sector-size 3KiB",
-            "a b --gpu 0",
-        ] {
-            let kind = kind(words);
-            assert!(
-                matches!(
-                    kind,
-                    ErrorKind::ValueValidation
-                        | ErrorKind::InvalidValue
-                        | ErrorKind::UnknownArgument
-                ),
-                "{words}: {kind:?}"
-            );
-        }
-    }
 }

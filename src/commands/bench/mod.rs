@@ -1,5 +1,7 @@
 //! `bench`: which work each measurement does, for [`crate::bench::compare`].
 
+mod gpu;
+
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -13,12 +15,13 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::{Session, cpu_info, prove};
+use self::gpu::Handles;
+use super::{Session, prove};
 use crate::bench::sample::Meter;
 use crate::bench::{Arm, Plan, Subject, Work, compare};
 use crate::c1::Sector;
-use crate::cli::{BenchCommand, Repeat};
-use crate::device;
+use crate::cli::{BenchCommand, Partitions, Repeat};
+use crate::device::{self, DeviceRequest, OpenDevice};
 use crate::groth16::quotient::quotient;
 use crate::groth16::synthesis::{compact_assignments, row_by_row};
 use crate::groth16::{self, Backend};
@@ -29,6 +32,7 @@ use crate::ntt::Evals;
 use crate::ntt::cpu::Domain;
 use crate::progress::{Device, Silent};
 use crate::r1cs::{Evaluator, Matrices, Template};
+use crate::report::DeviceInfo;
 use crate::sector::SectorSize;
 use crate::settings::{SettingsError, Verbosity};
 use crate::variant::{Job, ProverVariant, SynthVariant, VariantFlag, Variants, arms};
@@ -39,33 +43,75 @@ const BLOCK_ROWS: usize = 1 << 20;
 /// The seed of every random input, so that arms and runs do the same work.
 const SEED: u64 = 1;
 
-pub(super) fn run(
-    session: &Session,
-    command: &BenchCommand,
-    flags: &[VariantFlag],
-    meter: &mut Meter,
-) -> Result<()> {
-    let bench = Bench { session, job: command.job(), flags, meter };
+pub(super) fn run(session: &Session, command: &BenchCommand, meter: &mut Meter) -> Result<()> {
+    let mut settings = session.settings.device.clone();
+    if command.job() == Job::Field && settings.request == DeviceRequest::Auto {
+        settings.request = DeviceRequest::Gpu;
+    }
+    let open = |size| device::open(&settings, size, session.progress());
+    let bench = |device: &OpenDevice, meter| Bench {
+        session,
+        job: command.job(),
+        device: device.kind(),
+        info: device.info(),
+        meter,
+    };
     match *command {
-        BenchCommand::Synth { ref c1, partition, repeat } => bench.synth(c1, partition, repeat),
-        BenchCommand::Rows { ref c1, partition, repeat } => bench.rows(c1, partition, repeat),
-        BenchCommand::Ntt { log_n, repeat } => bench.ntt(log_n, repeat),
-        BenchCommand::Msm { log_n, repeat } => bench.msm(log_n, repeat),
-        BenchCommand::Prove { ref c1, repeat } => bench.prove(c1, repeat),
+        BenchCommand::Synth { ref c1, partition, repeat } => {
+            let bench = bench(&OpenDevice::Cpu { reason: None }, meter);
+            match partition {
+                Partitions::One(partition) => bench.synth(c1, partition, repeat),
+                Partitions::All => bench.assignments(c1, repeat),
+            }
+        }
+        BenchCommand::Rows { ref c1, partition, repeat } => {
+            let device = open(None)?;
+            match device.gpu() {
+                None => bench(&device, meter).rows(c1, partition, repeat),
+                Some(gpu) => bench(&device, meter).rows_on(gpu, c1, partition, repeat),
+            }
+        }
+        BenchCommand::Ntt { log_n, repeat } => {
+            let device = open(None)?;
+            match device.gpu() {
+                None => bench(&device, meter).ntt(log_n, repeat),
+                Some(gpu) => bench(&device, meter).ntt_on(gpu, log_n, repeat),
+            }
+        }
+        BenchCommand::Msm { log_n, repeat } => {
+            let device = open(None)?;
+            match device.gpu() {
+                None => bench(&device, meter).msm(log_n, repeat),
+                Some(gpu) => bench(&device, meter).msm_on(gpu, log_n, repeat),
+            }
+        }
+        BenchCommand::Field { of, log_n, repeat } => {
+            let device = open(None)?;
+            let Some(gpu) = device.gpu() else {
+                bail!(SettingsError::NeedsGpu { what: "bench field" });
+            };
+            bench(&device, meter).field_on(gpu, of, log_n, repeat)
+        }
+        BenchCommand::Prove { ref c1, repeat } => {
+            let sector = session.read_c1(c1)?.sector;
+            let device = open(Some(sector.registered_proof.size))?;
+            bench(&device, meter).prove(&sector, &device, repeat)
+        }
     }
 }
 
 struct Bench<'b> {
     session: &'b Session,
     job: Job,
-    flags: &'b [VariantFlag],
+    device: Device,
+    info: DeviceInfo,
     meter: &'b mut Meter,
 }
 
 impl Bench<'_> {
     /// One partition, each result dropped before the next is made.
     fn synth(self, c1: &Path, partition: usize, repeat: Repeat) -> Result<()> {
-        let arms = self.arms(&[]);
+        let arms = self.arms(&[])?;
         let sector = self.sector(c1, partition)?;
         let size = sector.registered_proof.size;
         let has = |synth| arms.iter().any(|arm| arm.variants.synth == synth);
@@ -89,9 +135,30 @@ impl Bench<'_> {
         })
     }
 
+    /// The assignments of every partition, a group at a time, as a proof makes them.
+    fn assignments(self, c1: &Path, repeat: Repeat) -> Result<()> {
+        let arms = self.arms(&[])?;
+        if arms.iter().any(|arm| arm.variants.synth != SynthVariant::Compact) {
+            let message = "`--partition all` measures `synth=compact` only";
+            bail!(SettingsError::Variant { message: message.to_owned() });
+        }
+        let sector = self.sector(c1, 0)?;
+        let proof = sector.registered_proof;
+        let group = groth16::group_partitions(proof) as u64;
+        self.check_memory(group * Layout::new(proof.size).bytes() as u64)?;
+        let variables = proof.size.circuit().aux + proof.size.inputs() as u64;
+        let subject = self.subject("assignments", "variables").of_sector(proof.size);
+        self.compare(subject, &arms, repeat, |_| {
+            for group in groth16::prove::groups(proof.partitions()) {
+                drop(compact_assignments(&sector, group)?);
+            }
+            Ok(Work { items: variables * proof.partitions() as u64, ms: None })
+        })
+    }
+
     /// a and b of one partition, in blocks.
     fn rows(self, c1: &Path, partition: usize, repeat: Repeat) -> Result<()> {
-        let arms = self.arms(&[]);
+        let arms = self.arms(&[])?;
         let sector = self.sector(c1, partition)?;
         let size = sector.registered_proof.size;
         self.check_memory(planned_streamed(size))?;
@@ -109,7 +176,7 @@ impl Bench<'_> {
     fn ntt(self, log_n: u32, repeat: Repeat) -> Result<()> {
         /// a and b, their copies, c, a spare array and two that bellperson's transforms make.
         const ARRAYS: u64 = 8;
-        let arms = self.arms(&both_provers());
+        let arms = self.arms(&both_provers())?;
         let n = 1_usize << log_n;
         self.check_memory(ARRAYS * 32 * n as u64)?;
         let [a, b] = [0, 1].map(|stream| random_scalars(n, stream));
@@ -134,7 +201,7 @@ impl Bench<'_> {
         /// A point, uncompressed and as two affine copies while they are gathered, and its scalar
         /// as an element and as an integer.
         const POINT_BYTES: u64 = 3 * 96 + 2 * 32;
-        let arms = self.arms(&both_provers());
+        let arms = self.arms(&both_provers())?;
         let n = 1_usize << log_n;
         let sums = arms.iter().map(|arm| SumsPlan::of_h(n as u64, arm.variants.window_h).bytes());
         self.check_memory(POINT_BYTES * n as u64 + sums.max().unwrap_or(0))?;
@@ -164,34 +231,44 @@ impl Bench<'_> {
         })
     }
 
-    /// Whole proofs; a false one ends the comparison.
-    fn prove(self, c1: &Path, repeat: Repeat) -> Result<()> {
-        let arms = self.arms(&[]);
-        let sector = self.sector(c1, 0)?;
+    /// Whole proofs; a false one ends the comparison. bellperson's run on the CPU whatever the
+    /// device.
+    fn prove(self, sector: &Sector, device: &OpenDevice, repeat: Repeat) -> Result<()> {
+        let arms = self.arms(&[])?;
         let proof = sector.registered_proof;
         let settings = &self.session.settings;
-        device::choose(settings.device, proof.size, settings.gpu_forbidden)?;
         let needed_bytes =
-            arms.iter().map(|arm| groth16::memory_bytes(arm.variants, Device::Cpu, proof)).max();
+            arms.iter().map(|arm| groth16::memory_bytes(arm.variants, self.device, proof)).max();
         Budget::detect(settings.ram_bytes).check(needed_bytes.unwrap_or(0))?;
+        let handles = device.gpu().map(|gpu| Handles::new(gpu, &arms)).transpose()?;
         let opened = prove::open(self.session, proof.size)?;
         let subject = self.subject("prove", "proofs").of_sector(proof.size);
+        let vram_bytes = settings.device.vram_bytes;
         self.compare(subject, &arms, repeat, |&variants| {
-            let prover = groth16::prover(variants, Backend::Cpu, &opened.parameters, proof)?;
-            groth16::prove::prove(&sector, &*prover, &opened.verifier, &Silent)?;
+            let backend = match &handles {
+                Some(handles) if variants.prover == ProverVariant::Native => {
+                    Backend::Gpu { gpu: handles.get(variants.field), vram_bytes }
+                }
+                _ => Backend::Cpu,
+            };
+            let prover = groth16::prover(variants, backend, &opened.parameters, proof)?;
+            groth16::prove::prove(sector, &*prover, &opened.verifier, &Silent)?;
             Ok(Work { items: proof.partitions() as u64, ms: None })
         })
     }
 
     /// The arms that the flags make; without flags, those that `unless_given` makes.
-    fn arms(&self, unless_given: &[VariantFlag]) -> Vec<Arm<Variants>> {
-        let flags = if self.flags.is_empty() { unless_given } else { self.flags };
-        let arms = arms(self.job, flags).expect("parsing checked them");
+    fn arms(&self, unless_given: &[VariantFlag]) -> Result<Vec<Arm<Variants>>> {
+        let given = &self.session.settings.variant_flags;
+        let flags = if given.is_empty() { unless_given } else { given };
+        // The command line was checked for any device; this is the one that was found.
+        let arms = arms(self.job, Some(self.device), flags)
+            .map_err(|message| SettingsError::Variant { message })?;
         let arm = |(label, variants): (_, Variants)| {
-            let names = variants.names(self.job).into_iter().collect();
+            let names = variants.names(self.job, self.device).into_iter().collect();
             Arm { label, names, variants }
         };
-        arms.into_iter().map(arm).collect()
+        Ok(arms.into_iter().map(arm).collect())
     }
 
     /// Checks what the measurement itself takes, beside the process.
@@ -203,7 +280,7 @@ impl Bench<'_> {
     }
 
     fn subject(&self, bench: &'static str, unit: &'static str) -> Subject {
-        Subject::new(bench, unit, cpu_info())
+        Subject::new(bench, unit, self.info.clone())
     }
 
     /// A sector that has the partition.
@@ -216,12 +293,12 @@ impl Bench<'_> {
         Ok(sector)
     }
 
-    fn compare(
+    fn compare<V>(
         self,
         subject: Subject,
-        arms: &[Arm<Variants>],
+        arms: &[Arm<V>],
         repeat: Repeat,
-        body: impl FnMut(&Variants) -> Result<Work>,
+        body: impl FnMut(&V) -> Result<Work>,
     ) -> Result<()> {
         let plan = Plan { warm_up: !repeat.no_warm_up, iterations: repeat.iterations };
         let progress = self.session.progress();

@@ -3,17 +3,28 @@
 //! A new stage is one enum, one field of [`Variants`], one entry of [`STAGES`] and one line of
 //! [`Variants::takes_part`]. Variants change speed, never bytes.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::circuit::classic::Presize;
+use crate::gpu::FieldVariant;
+use crate::gpu::inflight::Inflight;
+use crate::gpu::msm::MsmVariant;
+use crate::gpu::ntt::NttVariant;
+use crate::gpu::upload::PinVariant;
 use crate::groth16::native::{BitsVariant, G2Variant};
 use crate::msm::Window;
+use crate::progress::Device;
 
 /// The names of a stage's variants.
 trait Choice: Sized + Copy {
     /// All names, the default first; `N` stands for a number.
     const NAMES: &'static [&'static str];
+    /// The range of `N`, where it is among the names.
+    const RANGE: Option<(usize, usize)> = None;
     /// The variant of that name.
     fn from_name(name: &str) -> Option<Self>;
     /// The variant's name.
@@ -85,18 +96,31 @@ names!(LcVariant {
 names!(Presize { Off = "off", On = "on" });
 names!(BitsVariant { Pattern = "pattern", Each = "each" });
 names!(G2Variant { Parallel = "parallel", Serial = "serial" });
+names!(NttVariant { Fused = "fused", Generated = "generated" });
+names!(MsmVariant { Xyzz = "xyzz", Generated = "generated" });
+names!(FieldVariant { Wide = "wide", Generated = "generated" });
+names!(PinVariant { Staged = "staged", Register = "register", Off = "off" });
 
-impl Choice for Window {
-    const NAMES: &'static [&'static str] = &["auto", "N"];
+/// A variant that is `auto` or a number in a range.
+macro_rules! numbers {
+    ($stage:ty, $min:expr, $max:expr) => {
+        impl Choice for $stage {
+            const NAMES: &'static [&'static str] = &["auto", "N"];
+            const RANGE: Option<(usize, usize)> = Some(($min, $max));
 
-    fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
+            fn from_name(name: &str) -> Option<Self> {
+                name.parse().ok()
+            }
 
-    fn name(self) -> String {
-        self.to_string()
-    }
+            fn name(self) -> String {
+                self.to_string()
+            }
+        }
+    };
 }
+
+numbers!(Window, Window::BITS_MIN, Window::BITS_MAX);
+numbers!(Inflight, Inflight::COUNT_MIN, Inflight::COUNT_MAX);
 
 /// The implementation chosen for every stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,12 +141,23 @@ pub struct Variants {
     pub window_tail: Window,
     /// When G2 is summed.
     pub g2: G2Variant,
+    /// Whose transforms run on a GPU.
+    pub ntt: NttVariant,
+    /// Whose sums run on a GPU.
+    pub msm: MsmVariant,
+    /// Whose field arithmetic runs on a GPU.
+    pub field: FieldVariant,
+    /// What the host memory of uploads is.
+    pub pin: PinVariant,
+    /// How many partitions are on their way through a GPU.
+    pub inflight: Inflight,
 }
 
 /// A stage: its name, its variants' names, and how one is chosen and named.
 struct Stage {
     name: &'static str,
     names: &'static [&'static str],
+    range: Option<(usize, usize)>,
     set: fn(&mut Variants, &str) -> bool,
     get: fn(&Variants) -> String,
 }
@@ -130,10 +165,9 @@ struct Stage {
 impl Stage {
     /// What can be chosen, for messages.
     fn list(&self) -> String {
-        let range = if self.names.contains(&"N") {
-            format!(" (N from {} to {})", Window::BITS_MIN, Window::BITS_MAX)
-        } else {
-            String::new()
+        let range = match self.range {
+            Some((min, max)) => format!(" (N from {min} to {max})"),
+            None => String::new(),
         };
         format!("{}={}{range}", self.name, self.names.join("|"))
     }
@@ -144,6 +178,7 @@ macro_rules! stage {
         Stage {
             name: $name,
             names: <$type as Choice>::NAMES,
+            range: <$type as Choice>::RANGE,
             set: |variants, name| {
                 let choice = <$type as Choice>::from_name(name);
                 if let Some(choice) = choice {
@@ -168,6 +203,11 @@ const STAGES: &[Stage] = &[
     stage!("window.h", Window, window_h),
     stage!("window.tail", Window, window_tail),
     stage!("g2", G2Variant, g2),
+    stage!("ntt", NttVariant, ntt),
+    stage!("msm", MsmVariant, msm),
+    stage!("field", FieldVariant, field),
+    stage!("pin", PinVariant, pin),
+    stage!("inflight", Inflight, inflight),
 ];
 
 /// What runs: decides which stages take part.
@@ -177,6 +217,10 @@ pub enum Job {
     Prove,
     /// Assignment and rows of one partition.
     Synth,
+    /// Rows of one partition from its assignment.
+    Rows,
+    /// Field products.
+    Field,
     /// The quotient's transforms.
     Ntt,
     /// A sum over points.
@@ -186,48 +230,88 @@ pub enum Job {
 }
 
 impl Variants {
-    /// The defaults with `flags` applied, one name each.
+    /// The defaults with `flags` applied, one name each, for a run on `device`, or on whichever
+    /// is found.
     ///
     /// # Errors
     /// A message for the person when a flag lists several names, chooses a stage twice, or has no
     /// effect.
-    pub fn resolve(job: Job, flags: &[VariantFlag]) -> Result<Self, String> {
+    pub fn resolve(
+        job: Job,
+        device: Option<Device>,
+        flags: &[VariantFlag],
+    ) -> Result<Self, String> {
         if let Some(flag) = flags.iter().find(|flag| flag.names.len() > 1) {
             return Err(format!("`{flag}` names several variants, which only `bench` compares"));
         }
-        let [(_, variants)] = arms(job, flags)?.try_into().expect("one name each is one arm");
+        let [(_, variants)] =
+            arms(job, device, flags)?.try_into().expect("one name each is one arm");
+        let whole_proofs_on_gpu = job == Job::Prove && device == Some(Device::Gpu);
+        if whole_proofs_on_gpu && variants.prover == ProverVariant::Bellperson {
+            return Err("`--variant prover=bellperson` runs on the CPU: leave out `--device gpu` \
+                        and `--gpu`"
+                .to_owned());
+        }
         Ok(variants)
     }
 
-    /// Every stage that takes part in `job`, with the name chosen for it.
-    pub fn names(&self, job: Job) -> Vec<(&'static str, String)> {
+    /// Every stage that takes part in `job` on `device`, with the name chosen for it.
+    pub fn names(&self, job: Job, device: Device) -> Vec<(&'static str, String)> {
         STAGES
             .iter()
             // `window` stands for the two that follow it.
-            .filter(|stage| stage.name != "window" && self.takes_part(job, stage.name))
+            .filter(|stage| stage.name != "window" && self.takes_part(job, device, stage.name))
             .map(|stage| (stage.name, (stage.get)(self)))
             .collect()
     }
 
-    fn takes_part(&self, job: Job, stage: &str) -> bool {
+    fn takes_part(&self, job: Job, device: Device, stage: &str) -> bool {
+        let native = job == Job::Prove && self.prover == ProverVariant::Native;
+        let on_gpu = device == Device::Gpu;
         match stage {
-            "prover" => matches!(job, Job::Prove | Job::Ntt | Job::Msm),
+            "prover" => job == Job::Prove || !on_gpu && matches!(job, Job::Ntt | Job::Msm),
             "synth" => matches!(job, Job::Prove | Job::Synth),
             "lc" | "presize" => {
                 matches!(job, Job::Prove | Job::Synth) && self.synth == SynthVariant::Classic
             }
+            // The card's sums choose their windows themselves.
             "window" | "window.h" => {
-                matches!(job, Job::Prove | Job::Msm) && self.prover == ProverVariant::Native
+                let sums = matches!(job, Job::Prove | Job::Msm);
+                !on_gpu && sums && self.prover == ProverVariant::Native
             }
-            "bits" | "window.tail" | "g2" => {
-                job == Job::Prove && self.prover == ProverVariant::Native
-            }
+            "window.tail" => !on_gpu && native,
+            "bits" | "g2" => native,
+            "ntt" => on_gpu && (native || job == Job::Ntt),
+            "msm" => on_gpu && (native || job == Job::Msm),
+            "field" => on_gpu && (native || matches!(job, Job::Field | Job::Ntt | Job::Msm)),
+            "pin" | "inflight" => on_gpu && native,
             _ => unreachable!("`STAGES` has no `{stage}`"),
         }
     }
 
+    /// Why a choice for `stage` has no effect in `job` on `device`; a hint for the person.
+    fn without_effect(
+        &self,
+        job: Job,
+        device: Option<Device>,
+        stage: &str,
+    ) -> Option<&'static str> {
+        let acts_on = |device| self.takes_part(job, device, stage);
+        if device.map_or(acts_on(Device::Cpu) || acts_on(Device::Gpu), acts_on) {
+            return None;
+        }
+        Some(match (stage, device) {
+            (_, Some(Device::Cpu)) if acts_on(Device::Gpu) => ": it acts on a GPU only",
+            (_, Some(Device::Gpu)) if acts_on(Device::Cpu) => ": it acts on the CPU only",
+            _ if job == Job::Other => "",
+            ("lc" | "presize", _) => ": it acts under `synth=classic`",
+            ("prover", _) => ": it acts when whole proofs are made",
+            _ => ": it acts when `prover=native` makes whole proofs",
+        })
+    }
+
     /// The variants of one arm, checked.
-    fn choose(job: Job, chosen: &[(usize, &str)]) -> Result<Self, String> {
+    fn choose(job: Job, device: Option<Device>, chosen: &[(usize, &str)]) -> Result<Self, String> {
         let mut variants = Self::default();
         let mut chosen = chosen.to_vec();
         chosen.sort_unstable_by_key(|&(stage, _)| stage);
@@ -243,28 +327,28 @@ impl Variants {
             return Err("`prover=bellperson` takes rows from `synth=compact` or `synth=reference`"
                 .to_owned());
         }
-        match chosen.iter().find(|&&(stage, _)| !variants.takes_part(job, STAGES[stage].name)) {
-            None => Ok(variants),
-            Some(&(stage, name)) => {
-                let stage = STAGES[stage].name;
-                let hint = match stage {
-                    _ if job == Job::Other => "",
-                    "lc" | "presize" => ": it acts under `synth=classic`",
-                    "prover" => ": it acts when whole proofs are made",
-                    _ => ": it acts when `prover=native` makes whole proofs",
-                };
-                Err(format!("`--variant {stage}={name}` has no effect in this command{hint}"))
+        for (stage, name) in chosen {
+            let stage = STAGES[stage].name;
+            if let Some(hint) = variants.without_effect(job, device, stage) {
+                return Err(format!(
+                    "`--variant {stage}={name}` has no effect in this command{hint}"
+                ));
             }
         }
+        Ok(variants)
     }
 }
 
 /// Every combination of the names that `flags` list, the first names first, with a label that
-/// tells it from the others.
+/// tells it from the others, for a run on `device`, or on whichever is found.
 ///
 /// # Errors
 /// A message for the person when a stage is chosen twice or a variant has no effect.
-pub fn arms(job: Job, flags: &[VariantFlag]) -> Result<Vec<(String, Variants)>, String> {
+pub fn arms(
+    job: Job,
+    device: Option<Device>,
+    flags: &[VariantFlag],
+) -> Result<Vec<(String, Variants)>, String> {
     let twice = |(position, flag): (usize, &VariantFlag)| {
         flags[..position].iter().any(|earlier| earlier.stage == flag.stage)
     };
@@ -289,7 +373,7 @@ pub fn arms(job: Job, flags: &[VariantFlag]) -> Result<Vec<(String, Variants)>, 
             .map(|&(stage, name)| format!("{}={name}", STAGES[stage].name))
             .collect();
         let label = if label.is_empty() { "default".to_owned() } else { label.join(" ") };
-        Ok((label, Variants::choose(job, &combination)?))
+        Ok((label, Variants::choose(job, device, &combination)?))
     };
     combinations.into_iter().map(arm).collect()
 }
@@ -334,109 +418,5 @@ impl FromStr for VariantFlag {
 impl fmt::Display for VariantFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", STAGES[self.stage].name, self.names.join(","))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn flags(texts: &[&str]) -> Vec<VariantFlag> {
-        texts.iter().map(|text| text.parse().expect(text)).collect()
-    }
-
-    #[test]
-    fn every_listed_variant_can_be_chosen_and_the_first_is_the_default() {
-        for stage in STAGES {
-            assert_eq!((stage.get)(&Variants::default()), stage.names[0], "{}", stage.name);
-            for name in stage.names {
-                let name = if *name == "N" { "17" } else { name };
-                let flag = format!("{}={name}", stage.name);
-                let mut chosen = flags(&[&flag]);
-                if ["lc", "presize"].contains(&stage.name) {
-                    chosen.extend(flags(&["synth=classic"]));
-                }
-                if flag == "synth=classic" {
-                    chosen.extend(flags(&["prover=native"]));
-                }
-                let variants = Variants::resolve(Job::Prove, &chosen).expect(&flag);
-                assert_eq!((stage.get)(&variants), name, "{flag}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_general_window_yields_to_a_particular_one_in_any_order() {
-        for order in [["window=12", "window.h=15"], ["window.h=15", "window=12"]] {
-            let names = Variants::resolve(Job::Prove, &flags(&order)).expect("good");
-            let names = names.names(Job::Prove);
-            assert!(names.contains(&("window.h", "15".to_owned())), "{names:?}");
-            assert!(names.contains(&("window.tail", "12".to_owned())), "{names:?}");
-        }
-    }
-
-    #[test]
-    fn unknown_names_list_what_there_is() {
-        const PROVERS: &str = "prover=native|bellperson";
-        const WINDOWS: &str = "window=auto|N (N from 2 to 24)";
-        for (text, listed, is_whole) in [
-            ("prover", PROVERS, false),
-            ("prover=", PROVERS, false),
-            ("prover=magic", PROVERS, false),
-            ("lc=vec,", "lc=vec|smallvec1|", false),
-            ("window=1", WINDOWS, false),
-            ("window=5,25", WINDOWS, false),
-            ("window.h=25", "window.h=auto|N (N from 2 to 24)", false),
-            ("colour=red", PROVERS, true),
-            ("=native", WINDOWS, true),
-        ] {
-            let message = text.parse::<VariantFlag>().expect_err(text);
-            assert!(message.contains(listed), "{message}");
-            assert_eq!(message.contains("g2=parallel|serial"), is_whole, "{message}");
-        }
-    }
-
-    #[test]
-    fn a_name_is_not_compared_with_itself() {
-        for text in ["window=5,5", "window=5,auto,05", "lc=vec,vec"] {
-            let message = text.parse::<VariantFlag>().expect_err(text);
-            assert!(message.contains("twice"), "{message}");
-        }
-        assert_eq!(flags(&["window=05"]), flags(&["window=5"]));
-    }
-
-    #[test]
-    fn choices_without_effect_are_refused() {
-        for (job, texts, part) in [
-            (Job::Prove, &["prover=native", "prover=native"][..], "twice"),
-            (Job::Prove, &["lc=vec"], "synth=classic"),
-            (Job::Prove, &["lc=vec,smallvec1", "synth=classic"], "only `bench`"),
-            (Job::Prove, &["prover=bellperson", "bits=each"], "prover=native"),
-            (Job::Prove, &["prover=bellperson", "synth=classic"], "synth=reference"),
-            (Job::Synth, &["g2=serial"], "prover=native"),
-            (Job::Synth, &["synth=compact", "lc=vec"], "synth=classic"),
-            (Job::Other, &["prover=native"], "no effect"),
-        ] {
-            let message = Variants::resolve(job, &flags(texts)).expect_err(part);
-            assert!(message.contains(part), "{message}");
-        }
-    }
-
-    #[test]
-    fn lists_make_arms_in_the_order_typed() {
-        let flags = flags(&["lc=vec,smallvec1", "presize=off,on"]);
-        let arms = arms(Job::Synth, &flags).expect("good");
-        let labels: Vec<&str> = arms.iter().map(|(label, _)| label.as_str()).collect();
-        assert_eq!(
-            labels,
-            [
-                "lc=vec presize=off",
-                "lc=vec presize=on",
-                "lc=smallvec1 presize=off",
-                "lc=smallvec1 presize=on"
-            ]
-        );
-        assert!(arms.iter().all(|(_, variants)| variants.synth == SynthVariant::Classic));
-        assert_eq!(arms[3].1.lc, LcVariant::SmallVec1);
     }
 }

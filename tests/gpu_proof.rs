@@ -1,0 +1,176 @@
+//! Whole proofs on a GPU against those of the CPU, byte for byte for the same blindings.
+//!
+//! All tests are ignored where there may be no GPU; `make gpu-test-build` packs this executable
+//! with a script that makes the parameters and names their folder in `PROVE_TEST_PARAMS`, and the
+//! C1 files' in `PROVE_TEST_DATA`.
+
+use std::path::PathBuf;
+
+use ff::Field;
+use prove::c1::{self, GivenIds, Sector};
+use prove::gpu::{FieldVariant, Gpu};
+use prove::groth16::gpu::Job;
+use prove::groth16::gpu::plan::{Mode, Plan};
+use prove::groth16::prove::prove_with;
+use prove::groth16::verify::Verifier;
+use prove::groth16::{self, Backend, Blinding, ProveError};
+use prove::params::{Folder, FolderChoice, Parameters};
+use prove::progress::{Device, Silent};
+use prove::sector::SectorSize;
+use prove::variant::{self, VariantFlag, Variants};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+fn folder(variable: &str) -> PathBuf {
+    std::env::var_os(variable).unwrap_or_else(|| panic!("{variable} names a folder")).into()
+}
+
+fn sector(name: &str) -> Sector {
+    let path = folder("PROVE_TEST_DATA").join(name);
+    let file = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    c1::read(&file, &GivenIds::default()).expect("a fixture").sector
+}
+
+fn parameters(size: SectorSize) -> Parameters {
+    let folder = Folder { path: folder("PROVE_TEST_PARAMS"), chosen_by: FolderChoice::Flag };
+    Parameters::open(&folder, size).expect("the script made them")
+}
+
+fn variants(words: &str, device: Device) -> Variants {
+    let flags: Vec<VariantFlag> =
+        words.split_whitespace().map(|word| word.parse().expect(word)).collect();
+    Variants::resolve(variant::Job::Prove, Some(device), &flags).expect(words)
+}
+
+/// What proofs are made from, and checked with.
+struct Bench {
+    sector: Sector,
+    parameters: Parameters,
+    verifier: Verifier,
+}
+
+impl Bench {
+    fn new(name: &str) -> Self {
+        let sector = sector(name);
+        let parameters = parameters(sector.registered_proof.size);
+        let verifier = Verifier::new(parameters.vk());
+        Self { sector, parameters, verifier }
+    }
+
+    /// The verified proof's bytes, for blindings that depend on the partition alone.
+    fn prove(&self, backend: Backend<'_>, words: &str) -> Result<Vec<u8>, ProveError> {
+        let proof = self.sector.registered_proof;
+        let prover =
+            groth16::prover(variants(words, backend.device()), backend, &self.parameters, proof)?;
+        let mut blinding = |partition: usize| {
+            let mut rng = ChaCha8Rng::seed_from_u64(partition as u64);
+            Blinding { r: Field::random(&mut rng), s: Field::random(&mut rng) }
+        };
+        let proofs = prove_with(&self.sector, &*prover, &self.verifier, &mut blinding, &Silent)?;
+        Ok(groth16::proof::encode(proof, &proofs))
+    }
+
+    fn on_gpu(&self, gpu: &Gpu, vram_bytes: Option<u64>, words: &str) -> Vec<u8> {
+        self.prove(Backend::Gpu { gpu, vram_bytes }, words).expect(words)
+    }
+
+    fn plan(&self, gpu: &Gpu, vram_bytes: Option<u64>) -> Result<Plan, ProveError> {
+        let (parameters, proof) = (&self.parameters, self.sector.registered_proof);
+        Plan::choose(
+            gpu,
+            vram_bytes,
+            Job { parameters, proof, variants: variants("", Device::Gpu) },
+        )
+    }
+}
+
+fn gpu() -> Gpu {
+    Gpu::open(0).expect("these tests are run where there is a GPU")
+}
+
+fn same_as_the_cpu(names: &[&str]) {
+    let gpu = gpu();
+    for name in names {
+        let bench = Bench::new(name);
+        let expected = bench.prove(Backend::Cpu, "").expect(name);
+        assert!(bench.on_gpu(&gpu, None, "") == expected, "{name}: other bytes");
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn proof_of_a_2kib_sector_has_the_cpus_bytes_in_every_variant() {
+    let (gpu, bench) = (gpu(), Bench::new("c1-2KiB.json"));
+    let expected = bench.prove(Backend::Cpu, "").expect("a proof");
+    for words in [
+        "",
+        "bits=each g2=serial",
+        "synth=classic",
+        "synth=reference",
+        "ntt=generated",
+        "msm=generated",
+        "ntt=generated msm=generated",
+        "pin=register",
+        "pin=off inflight=1",
+    ] {
+        assert!(bench.on_gpu(&gpu, None, words) == expected, "`{words}` makes other bytes");
+    }
+    let generated = gpu.with_field(FieldVariant::Generated).expect("the other kernels");
+    assert!(bench.on_gpu(&generated, None, "") == expected, "`field=generated`: other bytes");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn proof_of_every_kind_of_2kib_sector_has_the_cpus_bytes() {
+    same_as_the_cpu(&[
+        "c1-2KiB-v1.json",
+        "c1-2KiB-s2.json",
+        "c1-2KiB-s3.json",
+        "c1-2KiB-s4.json",
+        "c1-2KiB-s6.json",
+        "c1-2KiB-synthetic.json",
+        "c1-2KiB-ni.json",
+    ]);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn proof_of_an_8mib_sector_has_the_cpus_bytes() {
+    same_as_the_cpu(&["c1-8MiB.json"]);
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn proof_in_less_memory_has_the_same_bytes_and_keeps_to_its_plan() {
+    let bench = Bench::new("c1-2KiB.json");
+    let expected = bench.on_gpu(&gpu(), None, "");
+    let needed_bytes = match bench.plan(&gpu(), Some(0)) {
+        Err(ProveError::Memory(error)) => error.needed_bytes,
+        other => panic!("{other:?}"),
+    };
+    let mut modes = Vec::new();
+    for bytes in [needed_bytes, needed_bytes + (300 << 20), 2 << 30, 139 << 30] {
+        // A device of its own each, for its peak.
+        let gpu = gpu();
+        let plan = bench.plan(&gpu, Some(bytes)).expect("enough");
+        assert!(bench.on_gpu(&gpu, Some(bytes), "") == expected, "{plan:?}: other bytes");
+        assert!(gpu.peak_bytes() <= plan.device_bytes, "{} of {plan:?}", gpu.peak_bytes());
+        modes.push(plan.mode);
+    }
+    assert!(matches!(modes[0], Mode::Streamed { .. }), "{modes:?}");
+    assert_eq!(modes[3], Mode::Resident);
+    let error = bench.prove(Backend::Gpu { gpu: &gpu(), vram_bytes: Some(needed_bytes - 1) }, "");
+    assert!(matches!(error, Err(ProveError::Memory(_))), "{error:?}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn proof_after_proof_takes_no_more_memory() {
+    let (gpu, bench) = (gpu(), Bench::new("c1-2KiB.json"));
+    let first = bench.on_gpu(&gpu, None, "");
+    let free_bytes = gpu.free_bytes().expect("the driver");
+    for _ in 0..5 {
+        assert!(bench.on_gpu(&gpu, None, "") == first, "other bytes");
+        assert_eq!(gpu.free_bytes().expect("the driver"), free_bytes);
+    }
+}
