@@ -1,18 +1,5 @@
 // From XYZZ back to affine coordinates, and to the parameter file's uncompressed form.
 
-// 1 / a by Fermat, a not zero: 381 squarings, 200 or so products.
-DEVICE_CALL Fp inverse(const Fp& a) {
-    const uint32_t modulus[12] = {FP_MODULUS};
-    Fp result = one(&a);
-    NO_UNROLL
-    for (int bit = 380; bit >= 0; bit--) {
-        result = sqr(result);
-        uint32_t limb = modulus[bit >> 5] - (bit < 32 ? 2 : 0);
-        if (limb >> (bit & 31) & 1) result = mul(result, a);
-    }
-    return result;
-}
-
 // (c0 - c1 u) / (c0^2 + c1^2).
 DEVICE_CALL Fp2 inverse(const Fp2& a) {
     Fp norm = inverse(mul_add(a.c0, a.c0, a.c1, a.c1));

@@ -15,10 +15,11 @@ use ec_gpu::{GpuField, GpuName};
 use ec_gpu_gen::SourceBuilder;
 
 /// The one translation unit of the device code, in order.
-const DEVICE_FILES: [&str; 16] = [
+const DEVICE_FILES: [&str; 19] = [
     "prelude.cuh",
     "tuning.cuh",
     "field.cuh",
+    "inverse.cuh",
     "curve.cuh",
     "affine.cuh",
     "fixed_base.cuh",
@@ -30,6 +31,8 @@ const DEVICE_FILES: [&str; 16] = [
     "rows.cu",
     "msm_digits.cu",
     "msm_sort.cu",
+    "msm_levels.cu",
+    "msm_pairs.cu",
     "msm_accumulate.cu",
     "msm_reduce.cu",
 ];
@@ -275,6 +278,7 @@ fn build_host_functions(out_dir: &Path, constants: &str) {
         "prelude.cuh",
         "tuning.cuh",
         "field.cuh",
+        "inverse.cuh",
         "curve.cuh",
         "affine.cuh",
         "fixed_base.cuh",

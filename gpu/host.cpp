@@ -4,6 +4,7 @@
 #include "prelude.cuh"
 #include "tuning.cuh"
 #include "field.cuh"
+#include "inverse.cuh"
 #include "curve.cuh"
 #include "affine.cuh"
 #include "fixed_base.cuh"
@@ -54,6 +55,8 @@ void prove_host_fr(Fr* out, const Fr* in, uint32_t operation) {
 
 void prove_host_fp(Fp* out, const Fp* in, uint32_t operation) { apply(out, in, operation); }
 void prove_host_fp2(Fp2* out, const Fp2* in, uint32_t operation) { apply(out, in, operation); }
+
+void prove_host_invert(Fp* out, const Fp* in) { *out = canonical(inverse(*in)); }
 
 void prove_host_g1(Xyzz<Fp>* acc, const Affine<Fp>* p, uint32_t operation) {
     add_points(acc, p, operation);

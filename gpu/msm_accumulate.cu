@@ -7,20 +7,6 @@
 
 static const uint32_t NO_BUCKET = 0xffffffffu;
 
-// The last b with starts[b] <= position, for starts[0] <= position < starts[count].
-DEVICE uint32_t find_bucket(const uint32_t* starts, uint32_t count, uint32_t position) {
-    uint32_t low = 0, high = count;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (starts[middle] <= position) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 // One batch of windows; `y` in a shape is the window within it.
 template <class F> struct Accumulation {
     // [y][bucket_stride], identities on entry.
@@ -28,13 +14,13 @@ template <class F> struct Accumulation {
     // [y][threads].
     Xyzz<F>* carries;
     uint32_t* carry_buckets;
-    // [n], signs apart.
+    // [n], signs apart; without `sorted` [y][point_stride], in bucket order.
     const Affine<F>* points;
-    // [y][n], entries in bucket order.
+    // [y][n], entries in bucket order, or null.
     const uint32_t* sorted;
     // [y][bucket_stride + 1].
     const uint32_t* starts;
-    uint32_t n, bucket_stride, threads, chunk;
+    uint32_t n, bucket_stride, threads, chunk, point_stride;
     MsmWindows windows;
     uint32_t first_window;
 };
@@ -73,13 +59,28 @@ template <class F> struct PointQueue {
     }
 };
 
+// Where a thread's points are, and their signs.
+template <class F> struct EntrySource {
+    const Affine<F>* points;
+    const uint32_t* sorted;
+
+    DEVICE_METHOD uint32_t entry(uint32_t position) const {
+        return sorted ? sorted[position] : position;
+    }
+};
+
 template <class F>
 DEVICE void accumulate_chunk(const Accumulation<F>& task, PointQueue<F>& queue) {
     uint32_t thread = blockIdx.x * ACCUMULATE_THREADS + threadIdx.x;
     if (thread >= task.threads) return;
     size_t window = blockIdx.y;
     const uint32_t* starts = task.starts + window * (task.bucket_stride + 1);
-    const uint32_t* sorted = task.sorted + window * task.n;
+    EntrySource<F> source = {task.points, task.sorted};
+    if (task.sorted) {
+        source.sorted += window * task.n;
+    } else {
+        source.points += window * task.point_stride;
+    }
     uint32_t bucket_count =
         1u << (window_width(task.windows, task.first_window + blockIdx.y) - 1);
     uint32_t total = starts[bucket_count];
@@ -91,16 +92,16 @@ DEVICE void accumulate_chunk(const Accumulation<F>& task, PointQueue<F>& queue) 
         uint32_t end = total - position < task.chunk ? total : position + task.chunk;
         bucket = find_bucket(starts, bucket_count, position);
         uint32_t bucket_end = starts[bucket + 1];
-        uint32_t entry = sorted[position];
-        queue.request(position & 1, task.points + (entry & ~DIGIT_SIGN));
+        uint32_t entry = source.entry(position);
+        queue.request(position & 1, source.points + (entry & ~DIGIT_SIGN));
         NO_UNROLL
         while (position < end) {
             Affine<F> point = queue.receive(position & 1);
             negate_if(point, (entry & DIGIT_SIGN) != 0);
             position++;
             if (position < end) {
-                entry = sorted[position];
-                queue.request(position & 1, task.points + (entry & ~DIGIT_SIGN));
+                entry = source.entry(position);
+                queue.request(position & 1, source.points + (entry & ~DIGIT_SIGN));
             }
             add_affine(acc, point);
             if (position == bucket_end) {
@@ -116,7 +117,7 @@ DEVICE void accumulate_chunk(const Accumulation<F>& task, PointQueue<F>& queue) 
 
 // **Computes** the sums of the buckets that end in each chunk, and the chunks' carries.
 // **Shapes** as in `Accumulation`; a thread's carry belongs to one bucket, or is none.
-// **Launch** grid (threads / ACCUMULATE_THREADS rounded up, windows), threads * chunk >= n.
+// **Launch** grid (threads / ACCUMULATE_THREADS rounded up, windows), threads * chunk at least the entries.
 // **Cost** one mixed addition an entry: for G1 2,652 wide multiply-adds and 108 pairs of halves, 140
 // bytes read with the sectors; 2.77 G additions/s on an H200 at 2^27.
 extern "C" __global__ void __launch_bounds__(ACCUMULATE_THREADS, ACCUMULATE_MIN_BLOCKS)

@@ -244,6 +244,64 @@ fn small_g2_sums_agree_with_blst() {
     check_sizes!(&gpu(), G2, G2Affine, G2Projective, sizes, 42);
 }
 
+/// Points of which every pair of a kind is one that a slope cannot be had for in the common way.
+fn exceptional_points<P: Group>(n: usize) -> Vec<(&'static str, Vec<P>)> {
+    let base = P::generator();
+    let of = |point: &dyn Fn(usize) -> P| (0..n).map(point).collect();
+    vec![
+        ("equal", of(&|_| base)),
+        ("opposite in turn", of(&|i| if i % 2 == 0 { base } else { -base })),
+        ("opposite halves", of(&|i| if i < n / 2 { base } else { -base })),
+        ("identities", of(&|_| P::identity())),
+        ("every other an identity", of(&|i| if i % 2 == 0 { base } else { P::identity() })),
+    ]
+}
+
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_sums_of_exceptional_points_agree_with_blst() {
+    let gpu = gpu();
+    let mut rng = rng(46);
+    for n in [2, 64, 1025, 3000] {
+        for (points_are, points) in exceptional_points::<G1Projective>(n) {
+            let mut affine = vec![G1Affine::identity(); n];
+            G1Projective::batch_normalize(&points, &mut affine);
+            for (scalars_are, scalars) in scalar_cases(n, &mut rng) {
+                let expected = points.par_iter().zip(&scalars).map(|(p, s)| p * s).sum();
+                let what = format!("{points_are}, {scalars_are}");
+                check_msm::<G1>(&gpu, &affine, &scalars, &expected, &what);
+            }
+        }
+    }
+}
+
+/// One `Msm` for all sizes up to its own, and the memory it takes.
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn large_sums_reuse_the_memory_of_a_larger_one() {
+    let gpu = gpu();
+    let n = (1 << 18) + 3;
+    let before = gpu.used_bytes();
+    let msm = Msm::<G1>::new(&gpu, n).expect("memory");
+    assert_eq!(gpu.used_bytes() - before, Msm::<G1>::bytes(n), "the planned bytes");
+    let points = DeviceBuffer::new(&gpu, n).expect("memory");
+    points::multiples(&gpu, points.as_slice(), &G1Affine::generator(), 1).expect("launch");
+    let scalars = hostile_scalars(n, &mut rng(47));
+    let device = DeviceBuffer::from_host(&gpu, &scalars).expect("memory");
+    for size in [n, n - 1, 1 << 17, 70_001, 4096, 33, 1, 0] {
+        let sum = msm
+            .run(
+                points.as_slice().slice(0..size),
+                device.as_slice().slice(0..size),
+                ScalarOrder::Natural,
+            )
+            .expect("run");
+        let weights = scalars[..size].iter().zip(1u64..).map(|(s, i)| *s * Scalar::from(i));
+        let expected = G1Projective::generator() * weights.sum::<Scalar>();
+        assert_eq!(sum, expected, "{size} of {n}");
+    }
+}
+
 /// One sum a curve, with every kernel: what racecheck has time for.
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]

@@ -16,6 +16,7 @@ unsafe extern "C" {
     fn prove_host_fr(out: *mut Scalar, row: *const Scalar, operation: u32);
     fn prove_host_fp(out: *mut Fp, row: *const Fp, operation: u32);
     fn prove_host_fp2(out: *mut Fp2, row: *const Fp2, operation: u32);
+    fn prove_host_invert(out: *mut Fp, value: *const Fp);
     fn prove_host_g1(acc: *mut Xyzz<Fp>, point: *const G1Affine, operation: u32);
     fn prove_host_g2(acc: *mut Xyzz<Fp2>, point: *const G2Affine, operation: u32);
     fn prove_host_multiples_g1(
@@ -61,6 +62,23 @@ fn fp_agrees_with_blst_on_lazy_operands() {
 #[test]
 fn fp2_agrees_with_blst_on_lazy_operands() {
     check_field::<Fp2>(3, prove_host_fp2);
+}
+
+#[test]
+fn inverses_agree_with_blst_on_lazy_operands() {
+    let mut rng = rng(6);
+    let powers = (0..381).map(|bits| Fp::from(2).pow_vartime([bits]));
+    let small = (0..2000).map(Fp::from);
+    let random = (0..20_000).map(|_| Fp::random(&mut rng));
+    for value in powers.chain(small).chain(random).flat_map(|value| [value, -value]) {
+        let expected = value.invert().unwrap_or(Fp::ZERO);
+        for given in [value, value.lazy()] {
+            let mut out = Fp::ONE;
+            // SAFETY: both pointers are to live elements.
+            unsafe { prove_host_invert(&mut out, &given) };
+            assert_eq!(out.to_bytes(), expected.to_bytes(), "1 / {value:?}");
+        }
+    }
 }
 
 /// A representative of `point` with a random Z, or the identity.

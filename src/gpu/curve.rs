@@ -5,7 +5,7 @@ use ff::Field;
 use group::Group;
 
 use super::DeviceData;
-use super::kernels::Kernel;
+use super::kernels::{Kernel, PairKernels};
 
 /// A point (X, Y, ZZ, ZZZ): x = X / ZZ, y = Y / ZZZ, ZZ^3 = ZZZ^2; the identity has ZZ = 0.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,8 @@ pub trait Curve: Copy {
     type Projective: Group<Scalar = blstrs::Scalar>;
     /// `points_decode_*`
     const DECODE: Kernel;
+    /// Batched affine additions, where they are faster.
+    const PAIRS: Option<PairKernels>;
     /// `fixed_base_encode_*`
     const FIXED_BASE: Kernel;
     /// `msm_accumulate_*`
@@ -66,6 +68,8 @@ impl Curve for G1 {
     type Affine = G1Affine;
     type Projective = G1Projective;
     const DECODE: Kernel = Kernel::PointsDecodeG1;
+    const PAIRS: Option<PairKernels> =
+        Some(PairKernels { entries: Kernel::MsmPairEntriesG1, points: Kernel::MsmPairPointsG1 });
     const FIXED_BASE: Kernel = Kernel::FixedBaseEncodeG1;
     const ACCUMULATE: Kernel = Kernel::MsmAccumulateG1;
     const FOLD_CARRIES: Kernel = Kernel::MsmFoldCarriesG1;
@@ -83,6 +87,7 @@ impl Curve for G2 {
     type Affine = G2Affine;
     type Projective = G2Projective;
     const DECODE: Kernel = Kernel::PointsDecodeG2;
+    const PAIRS: Option<PairKernels> = None;
     const FIXED_BASE: Kernel = Kernel::FixedBaseEncodeG2;
     const ACCUMULATE: Kernel = Kernel::MsmAccumulateG2;
     const FOLD_CARRIES: Kernel = Kernel::MsmFoldCarriesG2;

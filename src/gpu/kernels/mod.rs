@@ -4,12 +4,15 @@
 
 mod msm;
 mod ntt;
+mod pairs;
 pub(super) mod pointwise;
 mod rows;
 
 pub(super) use self::msm::*;
 pub use self::ntt::Store;
 pub(super) use self::ntt::*;
+pub use self::pairs::PairKernels;
+pub(super) use self::pairs::*;
 pub(super) use self::rows::*;
 use super::device::{KernelArgument, Launch};
 use super::fixed_base::TABLE_POINTS;
@@ -90,6 +93,10 @@ kernels! {
     MsmScanBins = "msm_scan_bins",
     MsmPartition = "msm_partition",
     MsmSortBins = "msm_sort_bins",
+    MsmStartLevels = "msm_start_levels",
+    MsmCountSingles = "msm_count_singles",
+    MsmPairEntriesG1 = "msm_pair_entries_g1",
+    MsmPairPointsG1 = "msm_pair_points_g1",
     MsmAccumulateG1 = "msm_accumulate_g1",
     MsmAccumulateG2 = "msm_accumulate_g2",
     MsmFoldCarriesG1 = "msm_fold_carries_g1",

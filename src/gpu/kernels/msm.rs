@@ -238,49 +238,59 @@ struct AccumulationParameter {
     bucket_stride: u32,
     threads: u32,
     chunk: u32,
+    point_stride: u32,
     windows: Windows,
     first_window: u32,
+    padding: u32,
 }
 
-// SAFETY: `repr(C)` without padding, fields as in gpu/msm_accumulate.cu.
+// SAFETY: `repr(C)`, all bytes are set, fields as in gpu/msm_accumulate.cu.
 unsafe impl KernelArgument for AccumulationParameter {}
-const _: () = assert!(size_of::<AccumulationParameter>() == 80);
+const _: () = assert!(size_of::<AccumulationParameter>() == 88);
 
 /// The arrays of one batch's accumulation; buckets and carries are those of the batch's windows.
 pub(in crate::gpu) struct AccumulateArrays<'a, C: Curve> {
     pub(in crate::gpu) buckets: DeviceSlice<'a, Xyzz<C::Field>>,
     pub(in crate::gpu) carries: DeviceSlice<'a, Xyzz<C::Field>>,
     pub(in crate::gpu) carry_buckets: DeviceSlice<'a, u32>,
+    /// The bases, or in place of them a level of sums, `[window][count]`.
     pub(in crate::gpu) points: DeviceSlice<'a, C::Affine>,
-    pub(in crate::gpu) sorted: DeviceSlice<'a, u32>,
+    /// The entries, or none for points in bucket order.
+    pub(in crate::gpu) sorted: Option<DeviceSlice<'a, u32>>,
     pub(in crate::gpu) starts: DeviceSlice<'a, u32>,
 }
 
-/// `msm_accumulate_*` with `chunk` entries a thread.
+/// `msm_accumulate_*` over up to `count` entries a window, with `chunk` a thread.
 pub(in crate::gpu) fn accumulate_batch<C: Curve>(
     gpu: &Gpu,
     arrays: &AccumulateArrays<'_, C>,
     batch: Batch,
+    count: usize,
     chunk: usize,
 ) -> Result<(), GpuError> {
-    let n = arrays.points.len();
-    let threads = n.div_ceil(chunk);
+    let threads = count.div_ceil(chunk);
     let y = batch.count as usize;
     let bucket_stride = batch.windows.bucket_stride();
     assert_eq!(arrays.buckets.len(), y * bucket_stride);
     assert!(arrays.carries.len() == y * threads && arrays.carry_buckets.len() == y * threads);
-    assert!(arrays.sorted.len() >= y * n && arrays.starts.len() >= y * (bucket_stride + 1));
+    assert!(arrays.starts.len() >= y * (bucket_stride + 1));
+    match arrays.sorted {
+        Some(sorted) => assert!(arrays.points.len() == count && sorted.len() >= y * count),
+        None => assert!(arrays.points.len() >= y * count),
+    }
     let parameter = AccumulationParameter {
         buckets: arrays.buckets.address(),
         carries: arrays.carries.address(),
         carry_buckets: arrays.carry_buckets.address(),
         points: arrays.points.address(),
-        sorted: arrays.sorted.address(),
+        sorted: arrays.sorted.map_or(0, |sorted| sorted.address()),
         starts: arrays.starts.address(),
-        n: count32(n),
+        n: count32(count),
         bucket_stride: count32(bucket_stride),
         threads: count32(threads),
         chunk: count32(chunk),
+        point_stride: count32(count),
+        padding: 0,
         windows: batch.windows,
         first_window: batch.first,
     };

@@ -1,7 +1,8 @@
 //! The steps that all sums share: entries sorted by bucket, and the buckets' sums.
 
+use super::tree::{Entries, Level, PairTree};
 use crate::gpu::kernels::{
-    self, AccumulateArrays, Batch, Carries, PartitionArrays, SORT_BINS, Windows,
+    self, AccumulateArrays, Batch, Carries, Levels, PartitionArrays, SORT_BINS, Windows,
 };
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
 
@@ -16,21 +17,9 @@ fn carry_group(carries: usize) -> usize {
     if carries > THREADS_WANTED { 16 } else { 4 }
 }
 
-/// Entries that a thread adds.
-fn chunk(n: usize, batch: usize) -> usize {
-    (n * batch / THREADS_WANTED).clamp(CHUNK_MIN, CHUNK_MAX)
-}
-
-/// Carries of a window in the first round and in the second.
-fn carries(n: usize, windows: Windows, batch: usize) -> [usize; 2] {
-    let carries = n.div_ceil(chunk(n, batch));
-    [carries, carries.div_ceil(carry_group(windows.count as usize * carries))]
-}
-
 /// The memory of the first sort pass, for `batch` windows at once: 6 bytes an entry.
 pub(super) struct Partition<'g> {
     gpu: &'g Gpu,
-    n: usize,
     bin_counts: DeviceBuffer<'g, u32>,
     bin_starts: DeviceBuffer<'g, u32>,
     cursors: DeviceBuffer<'g, u32>,
@@ -42,7 +31,6 @@ impl<'g> Partition<'g> {
     pub(super) fn new(gpu: &'g Gpu, n: usize, batch: usize) -> Result<Self, GpuError> {
         Ok(Self {
             gpu,
-            n,
             bin_counts: DeviceBuffer::new(gpu, batch * SORT_BINS)?,
             bin_starts: DeviceBuffer::new(gpu, batch * (SORT_BINS + 1))?,
             cursors: DeviceBuffer::new(gpu, batch * SORT_BINS)?,
@@ -51,14 +39,15 @@ impl<'g> Partition<'g> {
         })
     }
 
-    /// Bytes of device memory that [`Partition::new`] takes.
+    /// Device memory of [`Partition::new`].
     pub(super) fn bytes(n: usize, batch: usize) -> u64 {
         (batch * (6 * n + 4 * (3 * SORT_BINS + 1))) as u64
     }
 
-    /// Enqueues the partition of the batch's entries by bin.
+    /// Enqueues the partition of the batch's entries by bin; `digits` has a row a window.
     pub(super) fn run(&self, digits: DeviceSlice<'_, u32>, batch: Batch) -> Result<(), GpuError> {
-        kernels::partition_batch(self.gpu, digits, &self.arrays(), self.n, batch)
+        let n = digits.len() / batch.windows.count as usize;
+        kernels::partition_batch(self.gpu, digits, &self.arrays(), n, batch)
     }
 
     pub(super) fn arrays(&self) -> PartitionArrays<'_> {
@@ -78,46 +67,64 @@ pub(super) struct BucketSums<'g, C: Curve> {
     n: usize,
     windows: Windows,
     chunk: usize,
+    rounds: usize,
+    tree: Option<PairTree<'g, C>>,
     buckets: DeviceBuffer<'g, Xyzz<C::Field>>,
     /// Two of each: the rounds alternate.
     carries: [DeviceBuffer<'g, Xyzz<C::Field>>; 2],
     carry_buckets: [DeviceBuffer<'g, u32>; 2],
 }
 
+/// Entries a thread adds, and the carries of a window of `count` and of the round after.
+fn chunk_and_carries(count: usize, batch: usize, windows: Windows) -> (usize, [usize; 2]) {
+    let chunk = (count * batch / THREADS_WANTED).clamp(CHUNK_MIN, CHUNK_MAX);
+    let carries = count.div_ceil(chunk);
+    let group = carry_group(windows.count as usize * carries);
+    (chunk, [carries, carries.div_ceil(group)])
+}
+
+/// What a thread's chunk is cut from: the entries, or the last level of the rounds.
+fn summands(n: usize, windows: Windows, rounds: usize) -> usize {
+    if rounds == 0 { n } else { kernels::level_stride(n, windows.bucket_stride(), rounds) }
+}
+
+fn levels(n: usize, windows: Windows, batch: usize, rounds: usize) -> Levels {
+    Levels { n, bucket_stride: windows.bucket_stride(), batch, rounds }
+}
+
 impl<'g, C: Curve> BucketSums<'g, C> {
-    /// For `n` points, `batch` windows at a time.
+    /// For up to `n` points, `batch` windows at a time, after `rounds` rounds of pairs.
     pub(super) fn new(
         gpu: &'g Gpu,
         n: usize,
         windows: Windows,
         batch: usize,
+        rounds: usize,
     ) -> Result<Self, GpuError> {
         let all = windows.count as usize;
-        let chunk = chunk(n, batch);
-        let [carries, next_carries] = carries(n, windows, batch);
+        let count = summands(n, windows, rounds);
+        let (chunk, carries) = chunk_and_carries(count, batch, windows);
+        let [first, next] = carries.map(|count| all * count);
         Ok(Self {
             gpu,
             n,
             windows,
             chunk,
+            rounds,
+            tree: PairTree::new(gpu, levels(n, windows, batch, rounds))?,
             buckets: DeviceBuffer::new(gpu, all * windows.bucket_stride())?,
-            carries: [
-                DeviceBuffer::new(gpu, all * carries)?,
-                DeviceBuffer::new(gpu, all * next_carries)?,
-            ],
-            carry_buckets: [
-                DeviceBuffer::new(gpu, all * carries)?,
-                DeviceBuffer::new(gpu, all * next_carries)?,
-            ],
+            carries: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
+            carry_buckets: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
         })
     }
 
     /// Bytes of device memory that [`BucketSums::new`] takes.
-    pub(super) fn bytes(n: usize, windows: Windows, batch: usize) -> u64 {
-        let points = size_of::<Xyzz<C::Field>>();
-        let carries: usize = carries(n, windows, batch).iter().sum();
-        let of_window = windows.bucket_stride() * points + carries * (points + 4);
-        windows.count as u64 * of_window as u64
+    pub(super) fn bytes(n: usize, windows: Windows, batch: usize, rounds: usize) -> u64 {
+        let (_, carries) = chunk_and_carries(summands(n, windows, rounds), batch, windows);
+        let sum = size_of::<Xyzz<C::Field>>();
+        let window = windows.bucket_stride() * sum + (carries[0] + carries[1]) * (sum + 4);
+        let tree = PairTree::<C>::bytes(levels(n, windows, batch, rounds));
+        (windows.count as usize * window) as u64 + tree
     }
 
     /// Enqueues empty buckets.
@@ -125,31 +132,52 @@ impl<'g, C: Curve> BucketSums<'g, C> {
         self.buckets.fill_zero()
     }
 
+    /// Carries of a window of `n` entries.
+    fn carries(&self, n: usize) -> usize {
+        summands(n, self.windows, self.rounds).div_ceil(self.chunk)
+    }
+
+    /// Enqueues, on the side stream, what [`BucketSums::accumulate`] needs beside sorted entries.
+    pub(super) fn plan(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        entries: Entries<'_>,
+        batch: Batch,
+    ) -> Result<(), GpuError> {
+        self.tree.as_ref().map_or(Ok(()), |tree| tree.plan(points, entries, batch))
+    }
+
     /// Enqueues the batch's bucket sums, carries apart.
     pub(super) fn accumulate(
         &self,
         points: DeviceSlice<'_, C::Affine>,
-        (sorted, starts): (DeviceSlice<'_, u32>, DeviceSlice<'_, u32>),
+        entries: Entries<'_>,
         batch: Batch,
     ) -> Result<(), GpuError> {
-        assert_eq!(points.len(), self.n, "points as many as prepared for");
+        let n = points.len();
+        assert!(n <= self.n, "at most {} points, got {n}", self.n);
         let first = batch.first as usize;
         let rows = |len: usize| first * len..(first + batch.count as usize) * len;
-        let carries = self.n.div_ceil(self.chunk);
+        let carries = self.carries(n);
+        let (level, sorted) = match &self.tree {
+            Some(tree) => (tree.run(points, entries, batch)?, None),
+            None => (Level { points, starts: entries.starts }, Some(entries.sorted)),
+        };
         let arrays = AccumulateArrays::<C> {
             buckets: self.buckets.as_slice().slice(rows(self.windows.bucket_stride())),
             carries: self.carries[0].as_slice().slice(rows(carries)),
             carry_buckets: self.carry_buckets[0].as_slice().slice(rows(carries)),
-            points,
+            points: level.points,
             sorted,
-            starts,
+            starts: level.starts,
         };
-        kernels::accumulate_batch(self.gpu, &arrays, batch, self.chunk)
+        let count = summands(n, self.windows, self.rounds);
+        kernels::accumulate_batch(self.gpu, &arrays, batch, count, self.chunk)
     }
 
-    /// Enqueues the carries of all windows; then the buckets are complete.
-    pub(super) fn fold_carries(&self) -> Result<(), GpuError> {
-        let mut count = self.n.div_ceil(self.chunk);
+    /// Enqueues the carries of all windows of `n` entries; then the buckets are complete.
+    pub(super) fn fold_carries(&self, n: usize) -> Result<(), GpuError> {
+        let mut count = self.carries(n);
         let mut source = 0;
         while count > 0 {
             let sets = [0, 1].map(|i| Carries::<C> {

@@ -3,6 +3,7 @@
 mod bits;
 mod buckets;
 mod tail;
+mod tree;
 
 use blstrs::Scalar;
 use group::Group;
@@ -10,11 +11,13 @@ use group::Group;
 pub use self::bits::BitSums;
 use self::buckets::{BucketSums, Partition};
 pub use self::tail::TailSums;
+use self::tree::Entries;
 use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
-use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Xyzz};
+use super::{Curve, DeviceBuffer, DeviceSlice, G1, Gpu, GpuError, Mark, Xyzz};
 
-/// Entries that one batch of windows sorts at once; bounds the sort's memory at 10 bytes each.
-const BATCH_ENTRIES: usize = 1 << 27;
+/// Entries that one batch of windows handles at once where there are more than points: enough to
+/// fill a large GPU, for 10 bytes each in the sort and about as many as a point in the pair rounds.
+const BATCH_ENTRIES: usize = 1 << 25;
 /// log2 of the buckets that a thread of the first reduction round adds, at most, and of later
 /// rounds, which are as long as their longest thread.
 const FIRST_GROUP_LOG_MAX: u32 = 6;
@@ -22,8 +25,11 @@ const NEXT_GROUP_LOG: u32 = 2;
 /// Threads that fill a large GPU in the first reduction round.
 const REDUCE_THREADS_WANTED: usize = 1 << 17;
 
-/// A bucket costs two full additions in the reduction, 2.75 mixed ones.
-const BUCKET_COST: f64 = 2.75;
+/// What a bucket costs, in additions of an entry: two full additions in the reduction, 2.75 mixed
+/// ones or 5 affine ones, and after pair rounds as much again for its last points and singles.
+fn bucket_cost<C: Curve>() -> f64 {
+    if C::PAIRS.is_some() { 10.0 } else { 2.75 }
+}
 
 /// Whose sums over points with full scalars run: `msm=xyzz|generated`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +51,7 @@ pub enum ScalarOrder {
     BitReversed,
 }
 
-/// An MSM of a fixed number of points, with its memory.
+/// MSMs of up to a number of points, with their memory.
 pub struct Msm<'g, C: Curve> {
     gpu: &'g Gpu,
     n: usize,
@@ -55,8 +61,10 @@ pub struct Msm<'g, C: Curve> {
     batch: u32,
     digits: DeviceBuffer<'g, u32>,
     partition: Partition<'g>,
-    sorted: DeviceBuffer<'g, u32>,
-    starts: DeviceBuffer<'g, u32>,
+    /// The stream that sorts a batch while the one before is added: two places for its results.
+    side: &'g Gpu,
+    sorted: [DeviceBuffer<'g, u32>; 2],
+    starts: [DeviceBuffer<'g, u32>; 2],
     sums: BucketSums<'g, C>,
     /// Two of each: the rounds alternate.
     weighted: [DeviceBuffer<'g, Xyzz<C::Field>>; 2],
@@ -77,51 +85,78 @@ pub struct MsmTimes {
 }
 
 /// The cheapest windows for `n` points: 255 bits in `count` windows, as equal as can be.
-fn choose_windows(n: usize) -> Windows {
+fn choose_windows(n: usize, bucket_cost: f64) -> Windows {
     let candidates = (255u32.div_ceil(WINDOW_WIDTH_MAX)..=64).map(|count| {
         let width = 255u32.div_ceil(count);
         let wide_count = 255 - count * (width - 1);
         Windows { count, width, wide_count }
     });
-    cheapest(n, candidates)
+    cheapest(n, bucket_cost, candidates)
 }
 
 /// The same for `vectors` vectors of scalars, one after the other in all windows of one width.
-fn choose_vector_windows(n: usize, vectors: usize) -> Windows {
+fn choose_vector_windows(n: usize, vectors: usize, bucket_cost: f64) -> Windows {
     if vectors == 1 {
-        return choose_windows(n);
+        return choose_windows(n, bucket_cost);
     }
     let vectors = u32::try_from(vectors).expect("a group of partitions");
     let candidates = (2..=WINDOW_WIDTH_MAX).map(|width| {
         let count = vectors * 255u32.div_ceil(width);
         Windows { count, width, wide_count: count }
     });
-    cheapest(n, candidates)
+    cheapest(n, bucket_cost, candidates)
 }
 
 /// The windows with the fewest additions, those of the reduction included.
-fn cheapest(n: usize, candidates: impl Iterator<Item = Windows>) -> Windows {
+fn cheapest(n: usize, bucket_cost: f64, candidates: impl Iterator<Item = Windows>) -> Windows {
     let cost = |windows: &Windows| {
         let wide = f64::from(windows.wide_count);
         let all = f64::from(windows.count);
         let buckets = windows.bucket_stride() as f64 * (wide + (all - wide) / 2.0);
-        n as f64 * all + BUCKET_COST * buckets
+        n as f64 * all + bucket_cost * buckets
     };
     candidates.min_by(|x, y| cost(x).total_cmp(&cost(y))).expect("there are candidates")
 }
 
-/// Additions into buckets that a sum of `n` products takes: one a digit.
+/// Additions into buckets that a sum of `n` products in G1 takes: one a digit.
 pub(super) fn additions(n: usize) -> u64 {
-    n as u64 * u64::from(choose_windows(n).count)
+    n as u64 * u64::from(choose_windows(n, bucket_cost::<G1>()).count)
 }
 
-/// Windows that are sorted at once.
-fn batch(n: usize, windows: Windows) -> usize {
-    (BATCH_ENTRIES / n.max(1)).clamp(1, windows.count as usize)
+/// Elements of the arrays of sums over up to `n` points.
+struct Sizes {
+    windows: Windows,
+    batch: usize,
+    digits: usize,
+    sorted: usize,
+    starts: usize,
+    /// Sums after the first and the second reduction round.
+    reduced: [usize; 2],
+}
+
+impl Sizes {
+    fn new<C: Curve>(n: usize, vectors: usize) -> Self {
+        assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
+        assert!(vectors > 0, "a vector of scalars");
+        let windows = choose_vector_windows(n, vectors, bucket_cost::<C>());
+        let all = windows.count as usize;
+        let batch = (BATCH_ENTRIES / n.max(1)).clamp(1, all);
+        let stride = windows.bucket_stride();
+        let first_log = first_group_log(windows);
+        let reduced = [first_log, first_log + NEXT_GROUP_LOG];
+        Self {
+            windows,
+            batch,
+            digits: all * n,
+            sorted: batch * n,
+            starts: batch * (stride + 1),
+            reduced: reduced.map(|log| all * stride.div_ceil(1 << log)),
+        }
+    }
 }
 
 impl<'g, C: Curve> Msm<'g, C> {
-    /// Prepares sums of exactly `n` products; the empty sum is the identity.
+    /// Prepares sums of up to `n` products; the empty sum is the identity.
     ///
     /// # Errors
     /// When device memory is short.
@@ -141,25 +176,23 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// # Panics
     /// When `n` is not below 2^31, or `vectors` is zero.
     pub fn for_vectors(gpu: &'g Gpu, n: usize, vectors: usize) -> Result<Self, GpuError> {
-        assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
-        assert!(vectors > 0, "a vector of scalars");
-        let windows = choose_vector_windows(n, vectors);
-        let all = windows.count as usize;
-        let batch = batch(n, windows);
-        let stride = windows.bucket_stride();
-        let first = all * stride.div_ceil(1 << first_group_log(windows));
-        let next = all * stride.div_ceil(1 << (first_group_log(windows) + NEXT_GROUP_LOG));
+        let sizes = Sizes::new::<C>(n, vectors);
+        let [first, next] = sizes.reduced;
+        let rounds = tree::round_count::<C>(n, sizes.windows);
+        let side = gpu.side()?;
+        let words = |len| DeviceBuffer::new(side, len);
         Ok(Self {
             gpu,
             n,
             vectors,
-            windows,
-            batch: batch as u32,
-            digits: DeviceBuffer::new(gpu, all * n)?,
-            partition: Partition::new(gpu, n, batch)?,
-            sorted: DeviceBuffer::new(gpu, batch * n)?,
-            starts: DeviceBuffer::new(gpu, batch * (stride + 1))?,
-            sums: BucketSums::new(gpu, n, windows, batch)?,
+            windows: sizes.windows,
+            batch: sizes.batch as u32,
+            digits: DeviceBuffer::new(gpu, sizes.digits)?,
+            side,
+            partition: Partition::new(side, n, sizes.batch)?,
+            sorted: [words(sizes.sorted)?, words(sizes.sorted)?],
+            starts: [words(sizes.starts)?, words(sizes.starts)?],
+            sums: BucketSums::new(gpu, n, sizes.windows, sizes.batch, rounds)?,
             weighted: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
             plain: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
         })
@@ -172,19 +205,16 @@ impl<'g, C: Curve> Msm<'g, C> {
 
     /// Bytes of device memory that [`Msm::for_vectors`] takes.
     pub fn bytes_for_vectors(n: usize, vectors: usize) -> u64 {
-        let windows = choose_vector_windows(n, vectors);
-        let (all, batch, stride) =
-            (windows.count as usize, batch(n, windows), windows.bucket_stride());
-        let reduced = [first_group_log(windows), first_group_log(windows) + NEXT_GROUP_LOG]
-            .map(|log| all * stride.div_ceil(1 << log));
-        let words = all * n + batch * (n + stride + 1);
-        let points = 2 * reduced.iter().sum::<usize>();
-        (4 * words + points * size_of::<Xyzz<C::Field>>()) as u64
-            + Partition::bytes(n, batch)
-            + BucketSums::<C>::bytes(n, windows, batch)
+        let sizes = Sizes::new::<C>(n, vectors);
+        let rounds = tree::round_count::<C>(n, sizes.windows);
+        let words = sizes.digits + 2 * (sizes.sorted + sizes.starts);
+        let reduced = 2 * (sizes.reduced[0] + sizes.reduced[1]) * size_of::<Xyzz<C::Field>>();
+        (4 * words + reduced) as u64
+            + Partition::bytes(n, sizes.batch)
+            + BucketSums::<C>::bytes(n, sizes.windows, sizes.batch, rounds)
     }
 
-    /// The number of points.
+    /// The number of points at most.
     pub fn len(&self) -> usize {
         self.n
     }
@@ -224,18 +254,26 @@ impl<'g, C: Curve> Msm<'g, C> {
         vectors: &[DeviceSlice<'_, Scalar>],
         order: ScalarOrder,
     ) -> Result<Vec<C::Projective>, GpuError> {
-        self.split(vectors, order)?;
-        for first in (0..self.windows.count).step_by(self.batch as usize) {
-            let batch = self.batch_from(first);
-            self.sort(batch)?;
-            self.accumulate(points, batch)?;
+        let digits = self.split(points, vectors, order)?;
+        self.side.wait_for(&self.gpu.mark()?)?;
+        let mut done: [Option<Mark>; 2] = [None, None];
+        for (turn, batch) in self.batches().enumerate() {
+            let slot = turn % 2;
+            if let Some(mark) = &done[slot] {
+                self.side.wait_for(mark)?;
+            }
+            self.sort(points, digits, batch, slot)?;
+            self.gpu.wait_for(&self.side.mark()?)?;
+            self.sums.accumulate(points, self.entries(slot), batch)?;
+            done[slot] = Some(self.gpu.mark()?);
         }
-        let mut sums = self.finish()?;
+        let mut sums = self.finish(points.len())?;
         sums.truncate(vectors.len());
         Ok(sums)
     }
 
-    /// As [`Msm::run`], with the time of each step; the waits between steps cost a little.
+    /// As [`Msm::run`], with the time of each step. One step is done at a time, so that together they
+    /// take longer.
     ///
     /// # Errors
     /// When a launch fails.
@@ -247,26 +285,33 @@ impl<'g, C: Curve> Msm<'g, C> {
     ) -> Result<(C::Projective, MsmTimes), GpuError> {
         let mut times = MsmTimes::default();
         let timer = self.gpu.timer()?;
-        self.split(&[scalars], order)?;
+        let digits = self.split(points, &[scalars], order)?;
         times.digits_ms = timer.stop_ms()?;
-        for first in (0..self.windows.count).step_by(self.batch as usize) {
-            let batch = self.batch_from(first);
-            let timer = self.gpu.timer()?;
-            self.sort(batch)?;
+        for batch in self.batches() {
+            let timer = self.side.timer()?;
+            self.sort(points, digits, batch, 0)?;
             times.sort_ms += timer.stop_ms()?;
             let timer = self.gpu.timer()?;
-            self.accumulate(points, batch)?;
+            self.sums.accumulate(points, self.entries(0), batch)?;
             times.accumulate_ms += timer.stop_ms()?;
         }
         let timer = self.gpu.timer()?;
-        let sums = self.finish()?;
+        let sums = self.finish(points.len())?;
         times.reduce_ms = timer.stop_ms()?;
         Ok((sums.into_iter().next().expect("a sum a vector"), times))
     }
 
-    fn batch_from(&self, first: u32) -> Batch {
-        let count = self.batch.min(self.windows.count - first);
-        Batch { windows: self.windows, first, count }
+    fn batches(&self) -> impl Iterator<Item = Batch> {
+        let (windows, batch) = (self.windows, self.batch);
+        (0..windows.count).step_by(batch as usize).map(move |first| {
+            let count = batch.min(windows.count - first);
+            Batch { windows, first, count }
+        })
+    }
+
+    fn entries(&self, slot: usize) -> Entries<'_> {
+        let (sorted, starts) = (self.sorted[slot].as_slice(), self.starts[slot].as_slice());
+        Entries { sorted, starts, slot }
     }
 
     /// The windows of one vector.
@@ -280,36 +325,45 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// not there are zero.
     fn split(
         &self,
+        points: DeviceSlice<'_, C::Affine>,
         vectors: &[DeviceSlice<'_, Scalar>],
         order: ScalarOrder,
-    ) -> Result<(), GpuError> {
+    ) -> Result<DeviceSlice<'_, u32>, GpuError> {
+        let n = points.len();
+        assert!(n <= self.n, "at most {} points, got {n}", self.n);
         assert!(vectors.len() <= self.vectors, "at most {} vectors", self.vectors);
         let reversed = order == ScalarOrder::BitReversed;
         let windows = self.vector_windows();
-        let digits = self.digits.as_slice();
-        let len = windows.count as usize * self.n;
+        let digits = self.digits.as_slice().slice(0..n * self.windows.count as usize);
+        let len = windows.count as usize * n;
         self.sums.clear()?;
         for (vector, scalars) in vectors.iter().enumerate() {
-            assert_eq!(scalars.len(), self.n, "a scalar a point");
-            let digits = digits.slice(vector * len..(vector + 1) * len);
-            kernels::split_digits(self.gpu, digits, *scalars, windows, reversed)?;
+            assert_eq!(scalars.len(), n, "a scalar a point");
+            let own = digits.slice(vector * len..(vector + 1) * len);
+            kernels::split_digits(self.gpu, own, *scalars, windows, reversed)?;
         }
-        digits.slice(vectors.len() * len..digits.len()).fill(0)
+        digits.slice(vectors.len() * len..digits.len()).fill(0)?;
+        Ok(digits)
     }
 
-    fn sort(&self, batch: Batch) -> Result<(), GpuError> {
-        self.partition.run(self.digits.as_slice(), batch)?;
-        let target = (self.sorted.as_slice(), self.starts.as_slice());
-        kernels::sort_bins(self.gpu, &self.partition.arrays(), target, self.n, batch)
-    }
-
-    fn accumulate(&self, points: DeviceSlice<'_, C::Affine>, batch: Batch) -> Result<(), GpuError> {
-        self.sums.accumulate(points, (self.sorted.as_slice(), self.starts.as_slice()), batch)
+    /// Enqueues, on the side stream, a batch's sort and the plan of its additions.
+    fn sort(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        digits: DeviceSlice<'_, u32>,
+        batch: Batch,
+        slot: usize,
+    ) -> Result<(), GpuError> {
+        self.partition.run(digits, batch)?;
+        let entries = self.entries(slot);
+        let target = (entries.sorted, entries.starts);
+        kernels::sort_bins(self.side, &self.partition.arrays(), target, points.len(), batch)?;
+        self.sums.plan(points, entries, batch)
     }
 
     /// The sum of each vector, from the buckets.
-    fn finish(&self) -> Result<Vec<C::Projective>, GpuError> {
-        self.sums.fold_carries()?;
+    fn finish(&self, n: usize) -> Result<Vec<C::Projective>, GpuError> {
+        self.sums.fold_carries(n)?;
         let sums = self.reduce()?;
         let windows = self.vector_windows();
         let (count, wide) = (windows.count as usize, windows.wide_count as usize);
@@ -357,33 +411,37 @@ fn first_group_log(windows: Windows) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::G2;
 
     #[test]
     fn windows_cover_255_bits_and_grow_with_the_points() {
-        let mut width = 0;
-        for log_n in 0..31 {
-            let windows = choose_windows((1 << log_n).min((1 << 31) - 1));
-            assert_eq!(windows.count * (windows.width - 1) + windows.wide_count, 255);
-            assert!(windows.width <= WINDOW_WIDTH_MAX);
-            assert!(windows.width >= width, "2^{log_n}: {windows:?}");
-            width = windows.width;
+        for bucket_cost in [bucket_cost::<G1>(), bucket_cost::<G2>()] {
+            let mut width = 0;
+            for log_n in 0..31 {
+                let windows = choose_windows((1 << log_n).min((1 << 31) - 1), bucket_cost);
+                assert_eq!(windows.count * (windows.width - 1) + windows.wide_count, 255);
+                assert!(windows.width <= WINDOW_WIDTH_MAX);
+                assert!(windows.width >= width, "2^{log_n}: {windows:?}");
+                width = windows.width;
+            }
         }
     }
 
     #[test]
     fn vectors_have_windows_of_one_width() {
         for (n, vectors) in [(1, 2), (1000, 10), (1_700_000, 10), (1 << 20, 5)] {
-            let windows = choose_vector_windows(n, vectors);
+            let windows = choose_vector_windows(n, vectors, 2.75);
             assert_eq!(windows.wide_count, windows.count, "{n} x {vectors}");
             let bits = windows.count as usize / vectors * windows.width as usize;
             assert!(bits >= 255, "{windows:?}");
             assert!((windows.count as usize).is_multiple_of(vectors), "{windows:?}");
         }
-        assert_eq!(choose_vector_windows(1 << 20, 1), choose_windows(1 << 20));
+        assert_eq!(choose_vector_windows(1 << 20, 1, 2.75), choose_windows(1 << 20, 2.75));
     }
 
     #[test]
     fn the_largest_sum_of_a_sector_has_twelve_windows() {
-        assert_eq!(choose_windows(1 << 27), Windows { count: 12, width: 22, wide_count: 3 });
+        let windows = choose_windows(1 << 27, bucket_cost::<G1>());
+        assert_eq!(windows, Windows { count: 12, width: 22, wide_count: 3 });
     }
 }
