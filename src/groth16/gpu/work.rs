@@ -50,7 +50,7 @@ enum Transforms<'p> {
 /// Whose kernels sum over H.
 enum HMsm<'p> {
     /// Ours, over the whole domain or a chunk of it.
-    Xyzz(Msm<'p, G1>),
+    Xyzz(Box<Msm<'p, G1>>),
     /// ec-gpu-gen's.
     Generated(GeneratedMsm<'p, G1>),
 }
@@ -96,7 +96,9 @@ impl<'p> Work<'p> {
                 NttVariant::Generated => Transforms::Generated(GeneratedQuotient::new(gpu, log_n)?),
             },
             h_msm: match variants.msm {
-                MsmVariant::Xyzz => HMsm::Xyzz(Msm::new(gpu, n.min(plan.chunk_points::<G1>()))?),
+                MsmVariant::Xyzz => {
+                    HMsm::Xyzz(Box::new(Msm::new(gpu, n.min(plan.chunk_points::<G1>()))?))
+                }
                 MsmVariant::Generated => HMsm::Generated(GeneratedMsm::new(gpu)?),
             },
             l: in_g1(r1cs::Query::L)?,
