@@ -6,7 +6,7 @@ INSECURE = target/insecure-params
 INSECURE_2KIB = $(INSECURE)/v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-0-0-sha256_hasher-032d3138d22506ec0082ed72b2dcba18df18477904e35bafee82b3793b06832f.params
 
 .PHONY: help demo test lint build fuzz testdata testdata-proof parity-full cuda gpu-test-build \
-	gpu-test
+	gpu-test peers
 
 help:
 	@echo 'make demo      build, make insecure 2 KiB parameters, prove and verify a sector'
@@ -16,6 +16,7 @@ help:
 	@echo 'make testdata  seal the sectors of testdata/ again'
 	@echo 'make cuda      fetch a pinned nvcc into .cuda/, with pip'
 	@echo 'make gpu-test  build and run the GPU tests; gpu-test-build only packs them'
+	@echo 'make peers     build the program that proves with supraseal-c2, to compare with'
 	@echo 'make parity-full  compare the large circuits with the reference, a quarter of an hour'
 
 # Both build one profile, so that the second finds the first one's work.
@@ -68,7 +69,7 @@ cuda: .cuda/.complete
 gpu-test-build: cuda
 	rm -rf target/gpu-tests
 	mkdir -p target/gpu-tests
-	$(CARGO) test --release --locked --test gpu --test gpu_proof --no-run \
+	$(CARGO) test --release --locked --test gpu --test gpu_proof --test gpu_cli --no-run \
 		--message-format=json \
 		| $(PYTHON) -c 'import json, sys; [print(m["target"]["name"], m["executable"]) \
 		for m in map(json.loads, sys.stdin) \
@@ -81,3 +82,8 @@ gpu-test-build: cuda
 
 gpu-test: gpu-test-build
 	target/gpu-tests/run-tests.sh
+
+# Another prover on the same C1, parameters and card: benches/peers/README.md. cargo reads that
+# folder's settings only from inside it, and no flags there when the caller's environment has some.
+peers: cuda
+	cd benches/peers && env -u RUSTFLAGS $(CARGO) build --release --locked

@@ -15,13 +15,16 @@ use ec_gpu::{GpuField, GpuName};
 use ec_gpu_gen::SourceBuilder;
 
 /// The one translation unit of the device code, in order.
-const DEVICE_FILES: [&str; 13] = [
+const DEVICE_FILES: [&str; 16] = [
     "prelude.cuh",
     "tuning.cuh",
     "field.cuh",
     "curve.cuh",
+    "affine.cuh",
+    "fixed_base.cuh",
     "field_check.cu",
     "points.cu",
+    "fixed_base.cu",
     "ntt.cu",
     "pointwise.cu",
     "rows.cu",
@@ -268,9 +271,17 @@ fn compile_fatbin(nvcc: &Path, targets: &[String], source: &str, fatbin: &Path) 
 fn build_host_functions(out_dir: &Path, constants: &str) {
     let archive = out_dir.join("libprove_device_on_host.a");
     println!("cargo::rustc-link-arg-tests={}", archive.display());
-    let key = ["prelude.cuh", "field.cuh", "curve.cuh", "host.cpp"]
-        .iter()
-        .fold(constants.to_owned(), |key, name| key + &device_file(name));
+    let key = [
+        "prelude.cuh",
+        "tuning.cuh",
+        "field.cuh",
+        "curve.cuh",
+        "affine.cuh",
+        "fixed_base.cuh",
+        "host.cpp",
+    ]
+    .iter()
+    .fold(constants.to_owned(), |key, name| key + &device_file(name));
     let key_path = archive.with_extension("key");
     if archive.exists() && fs::read_to_string(&key_path).is_ok_and(|made| made == key) {
         return;

@@ -2,8 +2,11 @@
 
 #include "constants.cuh"
 #include "prelude.cuh"
+#include "tuning.cuh"
 #include "field.cuh"
 #include "curve.cuh"
+#include "affine.cuh"
+#include "fixed_base.cuh"
 
 // As `apply_operation` of field_check.cu.
 template <class F>
@@ -28,6 +31,15 @@ template <class F> static void add_points(Xyzz<F>* acc, const Affine<F>* p, uint
     *acc = canonical_xyzz(*acc);
 }
 
+// As `fixed_base_encode_*`, one simulated thread after the other.
+template <class F>
+static void encode_all(uint32_t* out, const Affine<F>* table, const Fr* scalars, uint32_t n) {
+    uint32_t threads = (n + FIXED_BASE_POINTS - 1) / FIXED_BASE_POINTS;
+    for (uint32_t thread = 0; thread < threads; thread++) {
+        encode_multiples(out, table, scalars, n, thread, threads);
+    }
+}
+
 extern "C" {
 
 void prove_host_fr(Fr* out, const Fr* in, uint32_t operation) {
@@ -49,5 +61,14 @@ void prove_host_g1(Xyzz<Fp>* acc, const Affine<Fp>* p, uint32_t operation) {
 
 void prove_host_g2(Xyzz<Fp2>* acc, const Affine<Fp2>* p, uint32_t operation) {
     add_points(acc, p, operation);
+}
+
+void prove_host_multiples_g1(uint32_t* out, const Affine<Fp>* table, const Fr* scalars, uint32_t n) {
+    encode_all(out, table, scalars, n);
+}
+
+void prove_host_multiples_g2(uint32_t* out, const Affine<Fp2>* table, const Fr* scalars,
+                             uint32_t n) {
+    encode_all(out, table, scalars, n);
 }
 }

@@ -7,7 +7,7 @@
 DEVICE Fp read_coordinate(const uint32_t* words, uint32_t* flags) {
     Fp a;
     UNROLL
-    for (int i = 0; i < 12; i++) a.v[11 - i] = __byte_perm(words[i], 0, 0x0123);
+    for (int i = 0; i < 12; i++) a.v[11 - i] = swap_bytes(words[i]);
     if (flags) {
         *flags = a.v[11] >> 29;
         a.v[11] &= 0x1fffffff;
@@ -100,19 +100,6 @@ extern "C" __global__ void __launch_bounds__(ELEMENT_THREADS)
 
 // ---- multiples ----
 
-// 1 / a by Fermat, a not zero: 381 squarings, 200 or so products.
-DEVICE_CALL Fp inverse(const Fp& a) {
-    const uint32_t modulus[12] = {FP_MODULUS};
-    Fp result = one(&a);
-    NO_UNROLL
-    for (int bit = 380; bit >= 0; bit--) {
-        result = sqr(result);
-        uint32_t limb = modulus[bit >> 5] - (bit < 32 ? 2 : 0);
-        if (limb >> (bit & 31) & 1) result = mul(result, a);
-    }
-    return result;
-}
-
 // k * base for k < 2^64.
 DEVICE Xyzz<Fp> multiple(const Affine<Fp>& base, uint64_t k) {
     Xyzz<Fp> acc = xyzz_identity<Fp>();
@@ -156,9 +143,7 @@ extern "C" __global__ void __launch_bounds__(ACCUMULATE_THREADS)
         if (!is_identity(sums[k])) {
             Fp zzz_inverse = mul(inverted, prefixes[k]);
             inverted = mul(inverted, sums[k].zzz);
-            Fp zz_inverse = sqr(mul(sums[k].zz, zzz_inverse));
-            p.x = canonical(mul(sums[k].x, zz_inverse));
-            p.y = canonical(mul(sums[k].y, zzz_inverse));
+            p = to_affine(sums[k], zzz_inverse);
         }
         if (start + k < n) out[start + k] = p;
     }

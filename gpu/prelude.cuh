@@ -26,6 +26,8 @@
 // whose Montgomery factor is -1 into low and high halves (19 to 36 % more pipe slots).
 __constant__ uint32_t hidden_zero = 0;
 
+DEVICE uint32_t swap_bytes(uint32_t word) { return __byte_perm(word, 0, 0x0123); }
+
 DEVICE uint32_t add_cc(uint32_t a, uint32_t b) {
     uint32_t r;
     asm volatile("add.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
@@ -110,6 +112,8 @@ DEVICE void madc_wide_last(uint32_t& lo, uint32_t& hi, uint32_t a, uint32_t b) {
 
 static const uint32_t hidden_zero = 0;
 static thread_local uint32_t carry_flag = 0;
+
+DEVICE uint32_t swap_bytes(uint32_t word) { return __builtin_bswap32(word); }
 
 DEVICE uint32_t sum_with_flag(uint64_t sum) {
     carry_flag = (uint32_t)(sum >> 32);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs the packed GPU tests; `make gpu-test-build` puts this file beside them.
 #
-#   run-tests.sh [small|large|proof|time|sanitize]...
+#   run-tests.sh [small|large|proof|cli|time|sanitize]...
 #
-# Without arguments: small, sanitize, large, proof. `proof` makes parameters in a temporary folder.
+# Without arguments: small, sanitize, large, proof, cli. The last two make parameters in a temporary
+# folder.
 # `time` reads the sizes from GPU_LOG_SIZES (log2, comma-separated).
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -12,22 +13,38 @@ nvidia-smi -L >/dev/null 2>&1 || { echo "skipped: no NVIDIA GPU here"; exit 77; 
 
 run() { ./gpu --ignored --nocapture --test-threads=1 "$@"; }
 
-proofs() {
-    PROVE_TEST_PARAMS=$(mktemp -d)
-    export PROVE_TEST_PARAMS PROVE_TEST_DATA=$PWD
-    trap 'rm -rf "$PROVE_TEST_PARAMS"' EXIT
-    for size in 2KiB 8MiB; do
-        ./prove params setup --insecure --sector-size $size --seed 1 --out "$PROVE_TEST_PARAMS"
+# Makes the parameters of the sizes named, once.
+parameters() {
+    export PROVE_TEST_DATA=$PWD PROVE_TEST_BINARY=$PWD/prove
+    if [ -z "${PROVE_TEST_PARAMS:-}" ]; then
+        PROVE_TEST_PARAMS=$(mktemp -d)
+        export PROVE_TEST_PARAMS
+        trap 'rm -rf "$PROVE_TEST_PARAMS"' EXIT
+    fi
+    for size in "$@"; do
+        [ -e "$PROVE_TEST_PARAMS/$size" ] && continue
+        ./prove params setup --insecure --sector-size "$size" --seed 1 --out "$PROVE_TEST_PARAMS"
+        touch "$PROVE_TEST_PARAMS/$size"
     done
+}
+
+proofs() {
+    parameters 2KiB 8MiB
     ./gpu_proof --ignored --nocapture --test-threads=1 proof
 }
 
-for part in "${@:-small sanitize large proof}"; do
+cli() {
+    parameters 2KiB
+    ./gpu_cli --ignored --nocapture --test-threads=1 cli
+}
+
+for part in "${@:-small sanitize large proof cli}"; do
     for name in $part; do
         echo "== $name"
         case $name in
         small | large | time*) run "$name" ;;
         proof) proofs ;;
+        cli) cli ;;
         sanitize)
             compute-sanitizer --error-exitcode 1 \
                 ./gpu --ignored --nocapture --test-threads=1 small 2>&1 | tail -n 20

@@ -23,6 +23,11 @@ static const int SORT_STAGE = 40960;
 static const int ACCUMULATE_THREADS = 128;
 static const int ACCUMULATE_MIN_BLOCKS = 2;
 
+// Fixed-base multiplication: bits of a window, and points that share an inversion. Windows of 16 bits
+// make tables of 50 MB (G1) and 100 MB.
+static const int FIXED_BASE_WINDOW_BITS = 16;
+static const int FIXED_BASE_POINTS = 8;
+
 static const int ELEMENT_THREADS = 256;
 
 // Rows: challenges that a thread evaluates its small row for, so that a row's entries are read and

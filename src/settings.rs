@@ -192,6 +192,13 @@ impl Variables<'_> {
         Some(value)
     }
 
+    /// Remembers a variable that others read, even an empty one.
+    fn note(&mut self, name: &'static str) {
+        if let Some(value) = (self.environment)(name) {
+            self.used.insert(name, value.to_string_lossy().into_owned());
+        }
+    }
+
     /// A boolean as people mean it: unset, empty, `0`, `false` and `no` are off.
     fn flag(&mut self, name: &'static str) -> bool {
         self.get(name).is_some_and(|value| {
@@ -226,6 +233,7 @@ fn device_settings(
     } else {
         None
     };
+    variables.note("CUDA_VISIBLE_DEVICES");
     let name = "PROVE_TEST_GPU_FAULT";
     let fault = variables.get(name).map(|value| {
         let value = value.to_string_lossy();

@@ -1,7 +1,11 @@
 //! What the operating system knows about this process and machine (Linux `/proc`).
-#![expect(unsafe_code, reason = "one variable is set before any thread starts; malloc_trim")]
+#![expect(unsafe_code, reason = "setenv before any thread starts; malloc_trim; statvfs")]
 
-use std::fs;
+use std::ffi::CString;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::{fs, io};
 
 /// Resident memory of this process in bytes, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +92,22 @@ pub fn peak_resident_bytes() -> u64 {
 pub fn release_free_memory() {
     // SAFETY: `malloc_trim` may be called at any time from any thread.
     unsafe { libc::malloc_trim(0) };
+}
+
+/// Bytes that may be written to the file system of `folder`.
+///
+/// # Errors
+/// What the file system answers.
+pub fn free_disk_bytes(folder: &Path) -> io::Result<u64> {
+    let path = CString::new(folder.as_os_str().as_bytes())?;
+    let mut answer = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: `path` ends with a zero, and `answer` has room for what is written.
+    if unsafe { libc::statvfs(path.as_ptr(), answer.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so the structure was filled in.
+    let answer = unsafe { answer.assume_init() };
+    Ok(answer.f_bavail * answer.f_frsize)
 }
 
 /// Whether this process was started with `signal` ignored, as `nohup` does with HUP.

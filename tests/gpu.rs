@@ -8,6 +8,8 @@
 mod kernels;
 #[path = "gpu/rows.rs"]
 mod rows;
+#[path = "gpu/setup.rs"]
+mod setup;
 #[path = "gpu/sums.rs"]
 mod sums;
 #[path = "gpu/transforms.rs"]

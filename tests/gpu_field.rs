@@ -6,8 +6,11 @@ mod kernels;
 use blstrs::{Fp, Fp2, G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use ff::Field;
 use group::{Curve as _, Group, prime::PrimeCurveAffine};
-use kernels::{KernelField, operand_rows, rng};
+use kernels::{KernelField, hostile_scalars, operand_rows, rng};
+use prove::gpu::fixed_base::WINDOW_BITS;
 use prove::gpu::{Curve, DeviceData, G1, G2, Xyzz};
+use prove::msm;
+use prove::params::setup::fixed_base::generator;
 
 unsafe extern "C" {
     fn prove_host_fr(out: *mut Scalar, row: *const Scalar, operation: u32);
@@ -15,6 +18,18 @@ unsafe extern "C" {
     fn prove_host_fp2(out: *mut Fp2, row: *const Fp2, operation: u32);
     fn prove_host_g1(acc: *mut Xyzz<Fp>, point: *const G1Affine, operation: u32);
     fn prove_host_g2(acc: *mut Xyzz<Fp2>, point: *const G2Affine, operation: u32);
+    fn prove_host_multiples_g1(
+        out: *mut u8,
+        table: *const G1Affine,
+        scalars: *const Scalar,
+        n: u32,
+    );
+    fn prove_host_multiples_g2(
+        out: *mut u8,
+        table: *const G2Affine,
+        scalars: *const Scalar,
+        n: u32,
+    );
 }
 
 fn check_field<F: KernelField + DeviceData>(
@@ -88,3 +103,27 @@ macro_rules! check_curve {
 
 check_curve!(g1_additions_are_complete, G1, G1Affine, G1Projective, prove_host_g1, 4);
 check_curve!(g2_additions_are_complete, G2, G2Affine, G2Projective, prove_host_g2, 5);
+
+#[test]
+fn multiples_of_the_generators_are_those_of_blst() {
+    let scalars = hostile_scalars(6);
+    let g1 = generator::<msm::G1>(WINDOW_BITS).multiples();
+    let g2 = generator::<msm::G2>(WINDOW_BITS).multiples();
+    // Every thread has eight points; not all have all of them.
+    for n in [0, 1, 7, 8, 9, scalars.len()] {
+        let given = &scalars[..n];
+        let (mut out_g1, mut out_g2) = (vec![[1; 96]; n], vec![[1; 192]; n]);
+        // SAFETY: the tables are whole, and the others have `n` elements.
+        unsafe {
+            let (out, scalars) = (out_g1.as_mut_ptr().cast(), given.as_ptr());
+            prove_host_multiples_g1(out, g1.as_ptr(), scalars, n as u32);
+            prove_host_multiples_g2(out_g2.as_mut_ptr().cast(), g2.as_ptr(), scalars, n as u32);
+        }
+        for (i, scalar) in given.iter().enumerate() {
+            let expected = (G1Projective::generator() * scalar).to_affine();
+            assert!(out_g1[i] == expected.to_uncompressed(), "G1, {i} of {n}: {scalar:?}");
+            let expected = (G2Projective::generator() * scalar).to_affine();
+            assert!(out_g2[i] == expected.to_uncompressed(), "G2, {i} of {n}: {scalar:?}");
+        }
+    }
+}

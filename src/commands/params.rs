@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Session;
 use crate::cli::ParamsCommand;
+use crate::device;
 use crate::memory::Budget;
 use crate::params::list::{DigestState, Length, Listing};
 use crate::params::{self, ParameterFiles, Parameters, ProductionDigests, check, setup};
@@ -56,10 +57,20 @@ fn check_all(session: &Session, size: Option<SectorSize>) -> Result<()> {
 }
 
 fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) -> Result<()> {
-    Budget::detect(session.settings.ram_bytes).check(setup::memory_bytes(size))?;
-    let files = setup::insecure(size, out, seed, session.progress())?;
+    let settings = &session.settings;
+    let device = device::open(&settings.device, Some(size), session.progress())?;
+    let gpu = device.gpu();
+    let needed_bytes = setup::memory_bytes(size, gpu.is_some());
+    Budget::detect(settings.ram_bytes).check(needed_bytes)?;
+    if gpu.is_none() && size.is_production() {
+        let minutes = setup::cpu_minutes(size);
+        session.progress().note(&format!("on the CPU this takes about {minutes} minutes"));
+    }
+    let files = setup::insecure(size, out, seed, gpu, session.progress())?;
     let mut report = session.report("params setup");
     report.sector_size = Some(size.bytes());
+    report.device = device.info();
+    report.peak_vram_bytes = device.peak_vram_bytes();
     session.tell_delivered(&report, &files.params)?;
     let path = files.params.display();
     session.progress().note(&format!("insecure {size} parameters for tests: `{path}`"));

@@ -221,13 +221,8 @@ impl<'g> TransformBench<'g> {
             NttVariant::Fused => {
                 let natural = DeviceBuffer::from_host(gpu, &coefficients)?;
                 ntt::bit_reverse(gpu, data.as_slice(), natural.as_slice())?;
-                Transform::Fused(Ntt::new(
-                    gpu,
-                    log_n,
-                    Direction::Forward,
-                    Domain::Roots,
-                    Twiddles::Stored,
-                )?)
+                let (forward, roots) = (Direction::Forward, Domain::Roots);
+                Transform::Fused(Ntt::new(gpu, log_n, forward, roots, Twiddles::Stored)?)
             }
             NttVariant::Generated => Transform::Generated(
                 GeneratedNtt::new(gpu, log_n, root_of_unity(log_n))?,

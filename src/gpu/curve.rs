@@ -39,6 +39,8 @@ pub trait Curve: Copy {
     type Projective: Group<Scalar = blstrs::Scalar>;
     /// `points_decode_*`
     const DECODE: Kernel;
+    /// `fixed_base_encode_*`
+    const FIXED_BASE: Kernel;
     /// `msm_accumulate_*`
     const ACCUMULATE: Kernel;
     /// `msm_fold_carries_*`
@@ -64,6 +66,7 @@ impl Curve for G1 {
     type Affine = G1Affine;
     type Projective = G1Projective;
     const DECODE: Kernel = Kernel::PointsDecodeG1;
+    const FIXED_BASE: Kernel = Kernel::FixedBaseEncodeG1;
     const ACCUMULATE: Kernel = Kernel::MsmAccumulateG1;
     const FOLD_CARRIES: Kernel = Kernel::MsmFoldCarriesG1;
     const REDUCE: Kernel = Kernel::MsmReduceG1;
@@ -80,6 +83,7 @@ impl Curve for G2 {
     type Affine = G2Affine;
     type Projective = G2Projective;
     const DECODE: Kernel = Kernel::PointsDecodeG2;
+    const FIXED_BASE: Kernel = Kernel::FixedBaseEncodeG2;
     const ACCUMULATE: Kernel = Kernel::MsmAccumulateG2;
     const FOLD_CARRIES: Kernel = Kernel::MsmFoldCarriesG2;
     const REDUCE: Kernel = Kernel::MsmReduceG2;

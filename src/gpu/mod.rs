@@ -14,6 +14,7 @@ mod curve;
 mod device;
 mod error;
 pub mod fault;
+pub mod fixed_base;
 pub mod generated;
 mod image;
 pub mod inflight;
@@ -44,7 +45,6 @@ pub use probe::{GpuInfo, Unusable, survey};
 pub use query::QueryBits;
 pub use rows::RowEvaluator;
 pub use stream::Mark;
-
 pub use witness::DeviceWitnesses;
 
 /// SHA-256 of the embedded kernels in hexadecimal, or `None` in a build without CUDA.

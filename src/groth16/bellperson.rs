@@ -3,7 +3,6 @@
 //!
 //! One partition at a time, each with all cores: bellperson keeps 32 bytes a variable and row.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -13,7 +12,7 @@ use blstrs::{Bls12, Scalar as Fr};
 use storage_proofs_core::merkle::MerkleTreeTrait;
 
 use super::synthesis::Synthesizer;
-use super::{Blinding, Proof, ProveError, Prover};
+use super::{Blinding, Group, Proof, ProveError, Prover};
 use crate::c1::Sector;
 use crate::params::layout::{Counts, Query};
 use crate::progress::{Device, Phase, PhaseId, Progress};
@@ -99,8 +98,7 @@ impl Bellperson {
 impl Prover for Bellperson {
     fn prove_group(
         &self,
-        sector: &Sector,
-        partitions: Range<usize>,
+        Group { sector, partitions, .. }: Group<'_>,
         blindings: &[Blinding],
         progress: &dyn Progress,
     ) -> Result<Vec<Proof>, ProveError> {

@@ -40,6 +40,7 @@ use crate::sector::RegisteredProof;
 use crate::variant::{ProverVariant, Variants};
 use crate::witness::WitnessError;
 use native::NativeError;
+use synthesis::Synthesized;
 
 pub use proof::Proof;
 
@@ -47,16 +48,39 @@ pub use proof::Proof;
 /// the bit sums.
 pub const GROUP_PARTITIONS: usize = 10;
 
+/// Partitions of a sector that are proved together.
+pub struct Group<'a> {
+    /// The sector.
+    pub sector: &'a Sector,
+    /// At most [`GROUP_PARTITIONS`].
+    pub partitions: Range<usize>,
+    /// What [`Prover::synthesize`] made of them, if it was asked before.
+    pub synthesized: Option<Vec<Synthesized>>,
+}
+
 /// Turns partitions of a sector into proofs.
-pub trait Prover {
-    /// Proves `partitions`, at most [`GROUP_PARTITIONS`], with one blinding each.
+pub trait Prover: Sync {
+    /// Makes the assignments of a group ahead of its proof, also while another group is proved.
+    /// `None` where the prover makes them only as it proves.
+    ///
+    /// # Errors
+    /// When the sector's witness cannot be made.
+    fn synthesize(
+        &self,
+        _sector: &Sector,
+        _partitions: Range<usize>,
+        _progress: &dyn Progress,
+    ) -> Result<Option<Vec<Synthesized>>, ProveError> {
+        Ok(None)
+    }
+
+    /// Proves a group, with one blinding a partition.
     ///
     /// # Errors
     /// When the sector's witness cannot be made, or a computation fails.
     fn prove_group(
         &self,
-        sector: &Sector,
-        partitions: Range<usize>,
+        group: Group<'_>,
         blindings: &[Blinding],
         progress: &dyn Progress,
     ) -> Result<Vec<Proof>, ProveError>;

@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::synthesis::{Synthesized, Synthesizer};
-use super::{Blinding, Proof, ProveError, Prover};
+use super::{Blinding, Group, Proof, ProveError, Prover};
 use crate::c1::Sector;
 use crate::field::Fr;
 use crate::gpu::GpuError;
@@ -178,15 +178,16 @@ impl<'p> Native<'p> {
     /// Synthesizes the group beside the recording of the circuit, and sums.
     fn group_sums(
         &self,
-        sector: &Sector,
-        partitions: Range<usize>,
+        group: Group<'_>,
         progress: &dyn Progress,
     ) -> Result<Vec<PartitionSums>, ProveError> {
+        let Group { sector, partitions, synthesized } = group;
         let first = partitions.start;
         let (prepared, synthesized) = thread::scope(|scope| {
             let prepare = || self.sums.prepare(self.synthesizer.template(progress), progress);
             let prepare = scope.spawn(prepare);
-            let synthesized = self.synthesizer.synthesize(sector, partitions, progress);
+            let synthesize = || self.synthesizer.synthesize(sector, partitions, progress);
+            let synthesized = synthesized.map_or_else(synthesize, Ok);
             (joined(prepare), synthesized)
         });
         let synthesized = synthesized?;
@@ -227,17 +228,25 @@ impl<'p> Native<'p> {
 }
 
 impl Prover for Native<'_> {
-    fn prove_group(
+    fn synthesize(
         &self,
         sector: &Sector,
         partitions: Range<usize>,
+        progress: &dyn Progress,
+    ) -> Result<Option<Vec<Synthesized>>, ProveError> {
+        self.synthesizer.synthesize(sector, partitions, progress).map(Some)
+    }
+
+    fn prove_group(
+        &self,
+        group: Group<'_>,
         blindings: &[Blinding],
         progress: &dyn Progress,
     ) -> Result<Vec<Proof>, ProveError> {
         let cancelled = AtomicBool::new(false);
         let (loaded, sums) = thread::scope(|scope| {
             let load = scope.spawn(|| self.sums.load(&cancelled, progress));
-            let sums = self.group_sums(sector, partitions, progress);
+            let sums = self.group_sums(group, progress);
             cancelled.store(sums.is_err(), Ordering::Relaxed);
             (joined(load), sums)
         });

@@ -5,10 +5,30 @@
 
 use std::ops::Range;
 
+use super::synthesis::Synthesized;
 use super::verify::Verifier;
-use super::{Blinding, GROUP_PARTITIONS, Proof, ProveError, Prover};
+use super::{Blinding, GROUP_PARTITIONS, Group, Proof, ProveError, Prover};
 use crate::c1::Sector;
 use crate::progress::{Phase, Progress};
+
+/// What was made of a sector ahead of its proof: the assignments of its first group of partitions,
+/// which for most sectors is the only one.
+#[derive(Default)]
+pub struct Prepared(Option<Vec<Synthesized>>);
+
+/// Prepares a sector, also while `prover` proves another.
+///
+/// # Errors
+/// When the sector's witness cannot be made.
+pub fn prepare(
+    sector: &Sector,
+    prover: &dyn Prover,
+    progress: &dyn Progress,
+) -> Result<Prepared, ProveError> {
+    let first = groups(sector.registered_proof.partitions()).next();
+    let partitions = first.expect("a sector has partitions");
+    prover.synthesize(sector, partitions, progress).map(Prepared)
+}
 
 /// Proves every partition with fresh blindings from the operating system.
 ///
@@ -20,7 +40,22 @@ pub fn prove(
     verifier: &Verifier,
     progress: &dyn Progress,
 ) -> Result<Vec<Proof>, ProveError> {
-    prove_with(sector, prover, verifier, &mut |_| Blinding::random(), progress)
+    prove_prepared(sector, Prepared::default(), prover, verifier, progress)
+}
+
+/// The same with what [`prepare`] made of the sector for the same prover.
+///
+/// # Errors
+/// As [`prove`].
+pub fn prove_prepared(
+    sector: &Sector,
+    prepared: Prepared,
+    prover: &dyn Prover,
+    verifier: &Verifier,
+    progress: &dyn Progress,
+) -> Result<Vec<Proof>, ProveError> {
+    let blinding = &mut |_| Blinding::random();
+    Job { sector, prover, verifier, blinding, progress }.run(prepared)
 }
 
 /// Proves every partition with the blindings that `blinding` gives, by partition: for tests that
@@ -35,14 +70,7 @@ pub fn prove_with(
     blinding: &mut dyn FnMut(usize) -> Blinding,
     progress: &dyn Progress,
 ) -> Result<Vec<Proof>, ProveError> {
-    let mut job = Job { sector, prover, verifier, blinding, progress };
-    let partitions = sector.registered_proof.partitions();
-    let mut proofs = Vec::with_capacity(partitions);
-    for group in groups(partitions) {
-        proofs.extend(job.prove_group(group)?);
-    }
-    assert_eq!(proofs.len(), partitions, "one proof a partition");
-    Ok(proofs)
+    Job { sector, prover, verifier, blinding, progress }.run(Prepared::default())
 }
 
 /// Consecutive groups of nearly equal size, at most [`GROUP_PARTITIONS`] each.
@@ -60,9 +88,23 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    fn run(mut self, Prepared(mut synthesized): Prepared) -> Result<Vec<Proof>, ProveError> {
+        let partitions = self.sector.registered_proof.partitions();
+        let mut proofs = Vec::with_capacity(partitions);
+        for group in groups(partitions) {
+            proofs.extend(self.prove_group(group, synthesized.take())?);
+        }
+        assert_eq!(proofs.len(), partitions, "one proof a partition");
+        Ok(proofs)
+    }
+
     /// Proves and verifies a group; partitions that fail are proved again, one by one.
-    fn prove_group(&mut self, group: Range<usize>) -> Result<Vec<Proof>, ProveError> {
-        let mut proofs = self.attempt(group.clone())?;
+    fn prove_group(
+        &mut self,
+        group: Range<usize>,
+        synthesized: Option<Vec<Synthesized>>,
+    ) -> Result<Vec<Proof>, ProveError> {
+        let mut proofs = self.attempt(group.clone(), synthesized)?;
         let mut invalid = Vec::new();
         for (partition, proof) in group.zip(&mut proofs) {
             if self.verify(partition, proof)? {
@@ -71,7 +113,7 @@ impl Job<'_> {
             self.progress.warn(&format!(
                 "the proof of partition {partition} does not verify; proving it once more"
             ));
-            *proof = self.attempt(partition..partition + 1)?.remove(0);
+            *proof = self.attempt(partition..partition + 1, None)?.remove(0);
             if self.verify(partition, proof)? {
                 self.progress.warn(&format!(
                     "the second proof of partition {partition} verifies; suspect the hardware"
@@ -87,10 +129,15 @@ impl Job<'_> {
         }
     }
 
-    fn attempt(&mut self, partitions: Range<usize>) -> Result<Vec<Proof>, ProveError> {
+    fn attempt(
+        &mut self,
+        partitions: Range<usize>,
+        synthesized: Option<Vec<Synthesized>>,
+    ) -> Result<Vec<Proof>, ProveError> {
         let blindings: Vec<Blinding> = partitions.clone().map(&mut *self.blinding).collect();
         let count = partitions.len();
-        let proofs = self.prover.prove_group(self.sector, partitions, &blindings, self.progress)?;
+        let group = Group { sector: self.sector, partitions, synthesized };
+        let proofs = self.prover.prove_group(group, &blindings, self.progress)?;
         assert_eq!(proofs.len(), count, "one proof a partition");
         Ok(proofs)
     }
@@ -187,8 +234,7 @@ mod tests {
     impl Prover for Faulty {
         fn prove_group(
             &self,
-            sector: &Sector,
-            partitions: Range<usize>,
+            crate::groth16::Group { sector, partitions, .. }: crate::groth16::Group<'_>,
             blindings: &[Blinding],
             _: &dyn Progress,
         ) -> Result<Vec<Proof>, ProveError> {

@@ -23,7 +23,7 @@ pub mod vector;
 pub mod vector_field;
 pub mod window;
 
-pub use arithmetic::{Arithmetic, Group};
+pub use arithmetic::{Arithmetic, Group, Job};
 pub use bases::{Bases, BasesError};
 pub use bits::BitRun;
 pub use portable::{G1, G2};

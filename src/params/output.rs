@@ -34,6 +34,14 @@ impl PendingFile {
         self.file.write_all_at(bytes, offset)
     }
 
+    /// Makes the file `bytes` long; what is not written reads as zeros.
+    ///
+    /// # Errors
+    /// What the file system answers.
+    pub fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.file.set_len(bytes)
+    }
+
     /// Makes the contents durable; the file keeps its temporary name.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use ff::Field;
 use group::prime::PrimeCurveAffine;
 use group::{Curve as _, Group};
 use prove::gpu::msm::{BitSums, TailSums};
-use prove::gpu::{Curve, DeviceBuffer, G1, G2, Gpu, QueryBits, bench, points};
+use prove::gpu::{Curve, DeviceBuffer, DeviceSlice, G1, G2, Gpu, QueryBits, bench, points};
 use prove::msm::TailTerm;
 use prove::r1cs::{Matrices, Query, QueryMap, QueryPart, QueryRun, Template};
 use prove::sector::SectorSize;
@@ -171,20 +171,36 @@ fn check_tail<C: Curve>(gpu: &Gpu, affine: &[C::Affine], projective: &[C::Projec
         .map(|base| TailTerm { base, full: rng.gen_range(0..scalars.len() as u32) })
         .rev()
         .collect();
-    let expected: C::Projective = terms
-        .par_iter()
-        .map(|term| projective[term.base as usize] * scalars[term.full as usize])
-        .sum();
-    let device = DeviceBuffer::from_host(gpu, &scalars).expect("memory");
-    for chunk in [affine.len().max(1), affine.len() / 3 + 1, 7.max(affine.len() / 50)] {
-        let tail = TailSums::<C>::new(gpu, &terms).expect("memory");
+    // A vector of scalars a partition.
+    let partitions: Vec<Vec<Scalar>> = vec![
+        scalars.clone(),
+        scalars.iter().map(|scalar| -scalar).collect(),
+        vec![Scalar::ZERO; scalars.len()],
+        scalars.iter().rev().copied().collect(),
+    ];
+    let expected: Vec<C::Projective> = partitions
+        .iter()
+        .map(|scalars| {
+            let product =
+                |term: &TailTerm| projective[term.base as usize] * scalars[term.full as usize];
+            terms.par_iter().map(product).sum()
+        })
+        .collect();
+    let device: Vec<_> = partitions
+        .iter()
+        .map(|scalars| DeviceBuffer::from_host(gpu, scalars).expect("memory"))
+        .collect();
+    let device: Vec<_> = device.iter().map(DeviceBuffer::as_slice).collect();
+    let n = affine.len();
+    for (chunk, together) in [(n.max(1), 1), (n / 3 + 1, 4), (7.max(n / 50), 3), (n.max(1), 10)] {
+        let tail = TailSums::<C>::new(gpu, &terms, together).expect("memory");
         for (number, points) in affine.chunks(chunk).enumerate() {
             let points = DeviceBuffer::from_host(gpu, points).expect("memory");
             tail.gather(points.as_slice(), number * chunk).expect("launch");
             gpu.synchronize().expect("the gather is done");
         }
-        let tail = tail.run(device.as_slice()).expect("run");
-        assert!(tail == expected, "{} bases in chunks of {chunk}", affine.len());
+        let sums = tail.run(&device).expect("run");
+        assert!(sums == expected, "{n} bases in chunks of {chunk}, {together} together");
     }
 }
 
@@ -233,7 +249,7 @@ fn large_query_sums_agree_with_the_assignment() {
         let bits = QueryBits::new(&gpu, &map, &layout).expect("memory");
         let sums = BitSums::<G1>::new(&gpu, n, witnesses.len()).expect("memory");
         let sums = sums.run(bases.as_slice(), 0..n, &bits, device.words()).expect("run");
-        let tail = TailSums::<G1>::new(&gpu, &terms.tail).expect("memory");
+        let tail = TailSums::<G1>::new(&gpu, &terms.tail, 2).expect("memory");
         tail.gather(bases.as_slice(), 0).expect("launch");
         let tails = tail.run_group(&device, witnesses.len()).expect("run");
         for ((witness, sum), tail) in witnesses.iter().zip(sums).zip(tails) {
@@ -258,50 +274,66 @@ fn large_query_sums_agree_with_the_assignment() {
     }
 }
 
+/// Milliseconds a partition of ten tails over the bases whose multiples of the generator are given.
+fn time_tail<C: Curve>(
+    gpu: &Gpu,
+    name: &str,
+    bases: DeviceSlice<'_, C::Affine>,
+    multiples: impl Iterator<Item = u64> + Clone + Sync,
+) {
+    let n = bases.len();
+    let terms: Vec<TailTerm> =
+        (0..n as u32).map(|i| TailTerm { base: i, full: n as u32 - 1 - i }).collect();
+    let scalars: Vec<Vec<Scalar>> = (0..10).map(|p| bench::random_scalars(97 + p, n)).collect();
+    let expected: Vec<C::Projective> = scalars
+        .par_iter()
+        .map(|scalars| {
+            let products = scalars.iter().rev().zip(multiples.clone());
+            let sum: Scalar = products.map(|(scalar, i)| scalar * Scalar::from(i)).sum();
+            C::Projective::generator() * sum
+        })
+        .collect();
+    let device: Vec<_> = scalars
+        .iter()
+        .map(|scalars| DeviceBuffer::from_host(gpu, scalars).expect("memory"))
+        .collect();
+    let device: Vec<_> = device.iter().map(DeviceBuffer::as_slice).collect();
+    for together in [1, 5, 10] {
+        let tail = TailSums::<C>::new(gpu, &terms, together).expect("memory");
+        tail.gather(bases, 0).expect("launch");
+        let mut sums = Vec::new();
+        let ms = median_ms(gpu, 1, || {
+            sums = tail.run(&device)?;
+            Ok(())
+        });
+        assert!(sums == expected, "{name}, {together} together");
+        let bytes = TailSums::<C>::bytes(n, together);
+        println!(
+            "tail {name}, {n} bases, {together} together: {:.2} ms a partition, {bytes} bytes",
+            ms / 10.0
+        );
+    }
+}
+
 /// Tails of the sizes of a 32 GiB partition: L, A and B1 in G1, B2 in G2.
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]
 fn time_tails() {
     let gpu = gpu();
-    let scalars = bench::random_scalars(97, 1_699_430);
-    let device = DeviceBuffer::from_host(&gpu, &scalars).expect("memory");
     for (name, n) in [("l", 1_699_102), ("a", 1_288_589), ("b_g1", 1_229_275)] {
-        let terms: Vec<TailTerm> = (0..n).map(|i| TailTerm { base: i, full: i }).collect();
-        let bases = DeviceBuffer::new(&gpu, n as usize).expect("memory");
+        let bases = DeviceBuffer::new(&gpu, n).expect("memory");
         points::multiples(&gpu, bases.as_slice(), &G1Affine::generator(), 1).expect("launch");
-        let tail = TailSums::<G1>::new(&gpu, &terms).expect("memory");
-        tail.gather(bases.as_slice(), 0).expect("launch");
-        let mut sum = G1Projective::identity();
-        let ms = median_ms(&gpu, 3, || {
-            sum = tail.run(device.as_slice())?;
-            Ok(())
-        });
-        let weighted: Scalar =
-            scalars.iter().zip(1..=u64::from(n)).map(|(s, i)| s * Scalar::from(i)).sum();
-        assert_eq!(sum, G1Projective::generator() * weighted, "{name}");
-        println!("tail {name}, {n} bases: {ms:.2} ms");
+        time_tail::<G1>(&gpu, name, bases.as_slice(), 1..=n as u64);
     }
-    let n = 1_229_275_u32;
     // Few distinct points, repeated: the time does not depend on them.
-    let projective: Vec<G2Projective> =
-        (1..=256_u64).map(|i| G2Projective::generator() * Scalar::from(i)).collect();
+    let distinct = 4096;
+    let projective: Vec<G2Projective> = (1..=distinct)
+        .into_par_iter()
+        .map(|i| G2Projective::generator() * Scalar::from(i))
+        .collect();
     let mut few = vec![G2Affine::identity(); projective.len()];
     G2Projective::batch_normalize(&projective, &mut few);
-    let list: Vec<G2Affine> = few.iter().copied().cycle().take(n as usize).collect();
+    let list: Vec<G2Affine> = few.iter().copied().cycle().take(1_229_275).collect();
     let bases = DeviceBuffer::from_host(&gpu, &list).expect("memory");
-    let terms: Vec<TailTerm> = (0..n).map(|i| TailTerm { base: i, full: i }).collect();
-    let tail = TailSums::<G2>::new(&gpu, &terms).expect("memory");
-    tail.gather(bases.as_slice(), 0).expect("launch");
-    let mut sum = G2Projective::identity();
-    let ms = median_ms(&gpu, 3, || {
-        sum = tail.run(device.as_slice())?;
-        Ok(())
-    });
-    let weighted: Scalar = scalars
-        .iter()
-        .zip((1..=256_u64).cycle().take(n as usize))
-        .map(|(s, i)| s * Scalar::from(i))
-        .sum();
-    assert_eq!(sum, G2Projective::generator() * weighted, "b_g2");
-    println!("tail b_g2, {n} bases: {ms:.2} ms");
+    time_tail::<G2>(&gpu, "b_g2", bases.as_slice(), (1..=distinct).cycle());
 }

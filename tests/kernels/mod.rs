@@ -119,3 +119,22 @@ pub fn operand_rows<F: KernelField>(seed: u64, random: usize) -> (Vec<[F; 4]>, V
         .collect();
     (given, reference)
 }
+
+/// Scalars at the edges of 16-bit windows, around powers of two, and random ones: 0, 1 and -1
+/// first.
+pub fn hostile_scalars(seed: u64) -> Vec<Scalar> {
+    let mut rng = rng(seed);
+    let power = |bits: usize| Scalar::from(2).pow_vartime([bits as u64]);
+    let mut scalars = vec![Scalar::ZERO, Scalar::ONE, -Scalar::ONE];
+    for bit in 0..255 {
+        scalars.extend([power(bit), power(bit) - Scalar::ONE, power(bit) + Scalar::ONE]);
+    }
+    for window in 0..16 {
+        let edges = [0x7fff, 0x8000, 0x8001, 0xffff].map(Scalar::from);
+        scalars.extend(edges.map(|edge| edge * power(16 * window)));
+    }
+    // The sum of the lower windows is the top window's multiple: a doubling.
+    scalars.extend((1..64).map(|digit| (power(240) * Scalar::from(digit)).double()));
+    scalars.extend((0..100).map(|_| Scalar::random(&mut rng)));
+    scalars
+}

@@ -12,6 +12,7 @@ pub use self::ntt::Store;
 pub(super) use self::ntt::*;
 pub(super) use self::rows::*;
 use super::device::{KernelArgument, Launch};
+use super::fixed_base::TABLE_POINTS;
 use super::{Curve, DeviceData, DeviceSlice, Gpu, GpuError};
 
 /// Elements in the shared memory of an NTT block.
@@ -35,6 +36,8 @@ pub(in crate::gpu) const WINDOW_WIDTH_MAX: u32 = 23;
 const ACCUMULATE_THREADS: u32 = 128;
 const ELEMENT_THREADS: u32 = 256;
 const MULTIPLES_PER_THREAD: usize = 16;
+/// Points that a thread of `fixed_base_encode_*` makes.
+const FIXED_BASE_POINTS: usize = 8;
 
 /// Challenges that a thread evaluates its small row for.
 const ROWS_CHALLENGES: usize = 6;
@@ -67,6 +70,8 @@ kernels! {
     PointsDecodeG2 = "points_decode_g2",
     PointsGather = "points_gather",
     PointsMultiplesG1 = "points_multiples_g1",
+    FixedBaseEncodeG1 = "fixed_base_encode_g1",
+    FixedBaseEncodeG2 = "fixed_base_encode_g2",
     NttPassDif = "ntt_pass_dif",
     NttPassDit = "ntt_pass_dit",
     NttPassDifComposed = "ntt_pass_dif_composed",
@@ -245,5 +250,28 @@ pub(in crate::gpu) fn multiples_g1(
         Kernel::PointsMultiplesG1,
         Launch { grid, block: ACCUMULATE_THREADS, shared_bytes: 0 },
         &[&out.address(), &base.address(), &first, &n],
+    )
+}
+
+/// `fixed_base_encode_*`: the encoded `scalars[i]` G.
+pub(in crate::gpu) fn encode_multiples<C: Curve>(
+    gpu: &Gpu,
+    out: DeviceSlice<'_, u8>,
+    table: DeviceSlice<'_, C::Affine>,
+    scalars: DeviceSlice<'_, blstrs::Scalar>,
+) -> Result<(), GpuError> {
+    assert_eq!(table.len(), TABLE_POINTS, "a table of 16-bit windows");
+    assert_eq!(out.len(), scalars.len() * size_of::<C::Affine>(), "uncompressed points");
+    let n = count32(scalars.len());
+    assert!(n < 1 << 31, "indices of the last threads' points fit 32 bits");
+    let per_block = ACCUMULATE_THREADS as usize * FIXED_BASE_POINTS;
+    gpu.launch(
+        C::FIXED_BASE,
+        Launch {
+            grid: (blocks(scalars.len(), per_block), 1),
+            block: ACCUMULATE_THREADS,
+            shared_bytes: 0,
+        },
+        &[&out.address(), &table.address(), &scalars.address(), &n],
     )
 }

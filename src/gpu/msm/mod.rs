@@ -49,6 +49,8 @@ pub enum ScalarOrder {
 pub struct Msm<'g, C: Curve> {
     gpu: &'g Gpu,
     n: usize,
+    vectors: usize,
+    /// Those of all vectors.
     windows: Windows,
     batch: u32,
     digits: DeviceBuffer<'g, u32>,
@@ -81,6 +83,24 @@ fn choose_windows(n: usize) -> Windows {
         let wide_count = 255 - count * (width - 1);
         Windows { count, width, wide_count }
     });
+    cheapest(n, candidates)
+}
+
+/// The same for `vectors` vectors of scalars, one after the other in all windows of one width.
+fn choose_vector_windows(n: usize, vectors: usize) -> Windows {
+    if vectors == 1 {
+        return choose_windows(n);
+    }
+    let vectors = u32::try_from(vectors).expect("a group of partitions");
+    let candidates = (2..=WINDOW_WIDTH_MAX).map(|width| {
+        let count = vectors * 255u32.div_ceil(width);
+        Windows { count, width, wide_count: count }
+    });
+    cheapest(n, candidates)
+}
+
+/// The windows with the fewest additions, those of the reduction included.
+fn cheapest(n: usize, candidates: impl Iterator<Item = Windows>) -> Windows {
     let cost = |windows: &Windows| {
         let wide = f64::from(windows.wide_count);
         let all = f64::from(windows.count);
@@ -109,8 +129,21 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// # Panics
     /// When `n` is not below 2^31.
     pub fn new(gpu: &'g Gpu, n: usize) -> Result<Self, GpuError> {
+        Self::for_vectors(gpu, n, 1)
+    }
+
+    /// As [`Msm::new`] for `vectors` vectors of scalars at once: what is bound by latency, the
+    /// carries' and the reduction's last rounds, is done once for all.
+    ///
+    /// # Errors
+    /// When device memory is short.
+    ///
+    /// # Panics
+    /// When `n` is not below 2^31, or `vectors` is zero.
+    pub fn for_vectors(gpu: &'g Gpu, n: usize, vectors: usize) -> Result<Self, GpuError> {
         assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
-        let windows = choose_windows(n);
+        assert!(vectors > 0, "a vector of scalars");
+        let windows = choose_vector_windows(n, vectors);
         let all = windows.count as usize;
         let batch = batch(n, windows);
         let stride = windows.bucket_stride();
@@ -119,6 +152,7 @@ impl<'g, C: Curve> Msm<'g, C> {
         Ok(Self {
             gpu,
             n,
+            vectors,
             windows,
             batch: batch as u32,
             digits: DeviceBuffer::new(gpu, all * n)?,
@@ -133,7 +167,12 @@ impl<'g, C: Curve> Msm<'g, C> {
 
     /// Bytes of device memory that [`Msm::new`] takes.
     pub fn bytes(n: usize) -> u64 {
-        let windows = choose_windows(n);
+        Self::bytes_for_vectors(n, 1)
+    }
+
+    /// Bytes of device memory that [`Msm::for_vectors`] takes.
+    pub fn bytes_for_vectors(n: usize, vectors: usize) -> u64 {
+        let windows = choose_vector_windows(n, vectors);
         let (all, batch, stride) =
             (windows.count as usize, batch(n, windows), windows.bucket_stride());
         let reduced = [first_group_log(windows), first_group_log(windows) + NEXT_GROUP_LOG]
@@ -168,13 +207,32 @@ impl<'g, C: Curve> Msm<'g, C> {
         scalars: DeviceSlice<'_, Scalar>,
         order: ScalarOrder,
     ) -> Result<C::Projective, GpuError> {
-        self.split(scalars, order)?;
+        let sums = self.run_vectors(points, &[scalars], order)?;
+        Ok(sums.into_iter().next().expect("a sum a vector"))
+    }
+
+    /// [`Msm::run`] for each vector, of which there may be fewer than prepared for.
+    ///
+    /// # Errors
+    /// When a launch fails.
+    ///
+    /// # Panics
+    /// When the lengths are not those of [`Msm::for_vectors`], or there are more vectors.
+    pub fn run_vectors(
+        &self,
+        points: DeviceSlice<'_, C::Affine>,
+        vectors: &[DeviceSlice<'_, Scalar>],
+        order: ScalarOrder,
+    ) -> Result<Vec<C::Projective>, GpuError> {
+        self.split(vectors, order)?;
         for first in (0..self.windows.count).step_by(self.batch as usize) {
             let batch = self.batch_from(first);
             self.sort(batch)?;
             self.accumulate(points, batch)?;
         }
-        self.finish()
+        let mut sums = self.finish()?;
+        sums.truncate(vectors.len());
+        Ok(sums)
     }
 
     /// As [`Msm::run`], with the time of each step; the waits between steps cost a little.
@@ -189,7 +247,7 @@ impl<'g, C: Curve> Msm<'g, C> {
     ) -> Result<(C::Projective, MsmTimes), GpuError> {
         let mut times = MsmTimes::default();
         let timer = self.gpu.timer()?;
-        self.split(scalars, order)?;
+        self.split(&[scalars], order)?;
         times.digits_ms = timer.stop_ms()?;
         for first in (0..self.windows.count).step_by(self.batch as usize) {
             let batch = self.batch_from(first);
@@ -201,9 +259,9 @@ impl<'g, C: Curve> Msm<'g, C> {
             times.accumulate_ms += timer.stop_ms()?;
         }
         let timer = self.gpu.timer()?;
-        let sum = self.finish()?;
+        let sums = self.finish()?;
         times.reduce_ms = timer.stop_ms()?;
-        Ok((sum, times))
+        Ok((sums.into_iter().next().expect("a sum a vector"), times))
     }
 
     fn batch_from(&self, first: u32) -> Batch {
@@ -211,11 +269,32 @@ impl<'g, C: Curve> Msm<'g, C> {
         Batch { windows: self.windows, first, count }
     }
 
-    fn split(&self, scalars: DeviceSlice<'_, Scalar>, order: ScalarOrder) -> Result<(), GpuError> {
-        assert_eq!(scalars.len(), self.n, "a scalar a point");
+    /// The windows of one vector.
+    fn vector_windows(&self) -> Windows {
+        let Windows { count, width, wide_count } = self.windows;
+        let vectors = self.vectors as u32;
+        Windows { count: count / vectors, width, wide_count: wide_count / vectors }
+    }
+
+    /// Enqueues empty buckets and the digits, `[vector][window][point]`; those of vectors that are
+    /// not there are zero.
+    fn split(
+        &self,
+        vectors: &[DeviceSlice<'_, Scalar>],
+        order: ScalarOrder,
+    ) -> Result<(), GpuError> {
+        assert!(vectors.len() <= self.vectors, "at most {} vectors", self.vectors);
         let reversed = order == ScalarOrder::BitReversed;
+        let windows = self.vector_windows();
+        let digits = self.digits.as_slice();
+        let len = windows.count as usize * self.n;
         self.sums.clear()?;
-        kernels::split_digits(self.gpu, self.digits.as_slice(), scalars, self.windows, reversed)
+        for (vector, scalars) in vectors.iter().enumerate() {
+            assert_eq!(scalars.len(), self.n, "a scalar a point");
+            let digits = digits.slice(vector * len..(vector + 1) * len);
+            kernels::split_digits(self.gpu, digits, *scalars, windows, reversed)?;
+        }
+        digits.slice(vectors.len() * len..digits.len()).fill(0)
     }
 
     fn sort(&self, batch: Batch) -> Result<(), GpuError> {
@@ -228,20 +307,25 @@ impl<'g, C: Curve> Msm<'g, C> {
         self.sums.accumulate(points, (self.sorted.as_slice(), self.starts.as_slice()), batch)
     }
 
-    fn finish(&self) -> Result<C::Projective, GpuError> {
+    /// The sum of each vector, from the buckets.
+    fn finish(&self) -> Result<Vec<C::Projective>, GpuError> {
         self.sums.fold_carries()?;
         let sums = self.reduce()?;
-        let wide = self.windows.wide_count as usize;
+        let windows = self.vector_windows();
+        let (count, wide) = (windows.count as usize, windows.wide_count as usize);
         // Horner's rule from the top window; each shift is by the width of the window below.
-        let mut total = C::Projective::identity();
-        for (window, sum) in sums.iter().enumerate().rev() {
-            let width = if window < wide { self.windows.width } else { self.windows.width - 1 };
-            for _ in 0..width {
-                total = total.double();
+        let total = |sums: &[Xyzz<C::Field>]| {
+            let mut total = C::Projective::identity();
+            for (window, sum) in sums.iter().enumerate().rev() {
+                let width = if window < wide { windows.width } else { windows.width - 1 };
+                for _ in 0..width {
+                    total = total.double();
+                }
+                total += C::to_projective(sum);
             }
-            total += C::to_projective(sum);
-        }
-        Ok(total)
+            total
+        };
+        Ok(sums.chunks(count).map(total).collect())
     }
 
     /// The weighted bucket sum of each window.
@@ -284,6 +368,18 @@ mod tests {
             assert!(windows.width >= width, "2^{log_n}: {windows:?}");
             width = windows.width;
         }
+    }
+
+    #[test]
+    fn vectors_have_windows_of_one_width() {
+        for (n, vectors) in [(1, 2), (1000, 10), (1_700_000, 10), (1 << 20, 5)] {
+            let windows = choose_vector_windows(n, vectors);
+            assert_eq!(windows.wide_count, windows.count, "{n} x {vectors}");
+            let bits = windows.count as usize / vectors * windows.width as usize;
+            assert!(bits >= 255, "{windows:?}");
+            assert!((windows.count as usize).is_multiple_of(vectors), "{windows:?}");
+        }
+        assert_eq!(choose_vector_windows(1 << 20, 1), choose_windows(1 << 20));
     }
 
     #[test]

@@ -20,16 +20,23 @@ pub struct TailSums<'g, C: Curve> {
     /// The gathered bases' scalars, as indices into a partition's.
     full_indices: DeviceBuffer<'g, u32>,
     bases: DeviceBuffer<'g, C::Affine>,
+    /// `[partition][term]`
     scalars: DeviceBuffer<'g, Scalar>,
+    /// Partitions that are summed at once.
+    together: usize,
     msm: Msm<'g, C>,
 }
 
 impl<'g, C: Curve> TailSums<'g, C> {
-    /// Prepares the sums over `terms`; the bases are still to be gathered.
+    /// Prepares the sums over `terms`, `together` partitions at once; the bases are still to be
+    /// gathered.
     ///
     /// # Errors
     /// When device memory is short.
-    pub fn new(gpu: &'g Gpu, terms: &[TailTerm]) -> Result<Self, GpuError> {
+    ///
+    /// # Panics
+    /// When `together` is zero.
+    pub fn new(gpu: &'g Gpu, terms: &[TailTerm], together: usize) -> Result<Self, GpuError> {
         let mut terms = terms.to_vec();
         terms.sort_unstable_by_key(|term| term.base);
         let base_indices: Vec<u32> = terms.iter().map(|term| term.base).collect();
@@ -40,9 +47,16 @@ impl<'g, C: Curve> TailSums<'g, C> {
             base_indices,
             full_indices: DeviceBuffer::from_host(gpu, &full_indices)?,
             bases: DeviceBuffer::new(gpu, terms.len())?,
-            scalars: DeviceBuffer::new(gpu, terms.len())?,
-            msm: Msm::new(gpu, terms.len())?,
+            scalars: DeviceBuffer::new(gpu, together * terms.len())?,
+            together,
+            msm: Msm::for_vectors(gpu, terms.len(), together)?,
         })
+    }
+
+    /// Bytes of device memory that [`TailSums::new`] takes for `terms` terms.
+    pub fn bytes(terms: usize, together: usize) -> u64 {
+        let term = size_of::<C::Affine>() + 2 * size_of::<u32>() + together * size_of::<Scalar>();
+        (term * terms) as u64 + Msm::<C>::bytes_for_vectors(terms, together)
     }
 
     /// Enqueues the copy of those of the query's bases `first..first + chunk.len()` that have a
@@ -57,14 +71,26 @@ impl<'g, C: Curve> TailSums<'g, C> {
         kernels::gather(self.gpu, self.bases.as_slice().slice(range), chunk, indices, first)
     }
 
-    /// The sum for a partition's full scalars: inputs, then field elements.
+    /// The sum for each partition's full scalars: inputs, then field elements.
     ///
     /// # Errors
     /// When a launch fails.
-    pub fn run(&self, scalars: DeviceSlice<'_, Scalar>) -> Result<C::Projective, GpuError> {
-        let (own, indices) = (self.scalars.as_slice(), self.full_indices.as_slice());
-        kernels::gather(self.gpu, own, scalars, indices, 0)?;
-        self.msm.run(self.bases.as_slice(), own, ScalarOrder::Natural)
+    pub fn run(
+        &self,
+        partitions: &[DeviceSlice<'_, Scalar>],
+    ) -> Result<Vec<C::Projective>, GpuError> {
+        let len = self.base_indices.len();
+        let own = |slot: usize| self.scalars.as_slice().slice(slot * len..(slot + 1) * len);
+        let mut sums = Vec::with_capacity(partitions.len());
+        for partitions in partitions.chunks(self.together) {
+            for (slot, &scalars) in partitions.iter().enumerate() {
+                kernels::gather(self.gpu, own(slot), scalars, self.full_indices.as_slice(), 0)?;
+            }
+            let vectors: Vec<_> = (0..partitions.len()).map(own).collect();
+            let (bases, order) = (self.bases.as_slice(), ScalarOrder::Natural);
+            sums.extend(self.msm.run_vectors(bases, &vectors, order)?);
+        }
+        Ok(sums)
     }
 
     /// The sums of the first `partitions` places of `witnesses`.
@@ -79,6 +105,7 @@ impl<'g, C: Curve> TailSums<'g, C> {
         witnesses: &DeviceWitnesses<'_>,
         partitions: usize,
     ) -> Result<Vec<C::Projective>, GpuError> {
-        (0..partitions).map(|slot| self.run(witnesses.partition(slot).1)).collect()
+        let scalars: Vec<_> = (0..partitions).map(|slot| witnesses.partition(slot).1).collect();
+        self.run(&scalars)
     }
 }

@@ -5,7 +5,7 @@ use super::points::ResidentPoints;
 use super::stream::ChunkBuffers;
 use crate::gpu::generated::GeneratedQuotient;
 use crate::gpu::inflight::Inflight;
-use crate::gpu::msm::{BitSums, Msm, MsmVariant};
+use crate::gpu::msm::{BitSums, Msm, MsmVariant, TailSums};
 use crate::gpu::ntt::{NttVariant, Quotient, Twiddles};
 use crate::gpu::upload::Uploader;
 use crate::gpu::{Curve, DeviceWitnesses, G1, G2, Gpu, RowEvaluator};
@@ -24,6 +24,9 @@ const RESERVE_BYTES: u64 = 512 << 20;
 /// less of their buckets' reduction a point.
 const CHUNK_LOG_MAX: u32 = 24;
 const CHUNK_LOG_MIN: u32 = 16;
+/// Partitions whose tails are summed at once where memory is plenty: five take 63 ms a partition of
+/// 32 GiB where one by one takes 72 and ten 62, for 12 GB of memory, 3 and 20 (H200, 2026-11-29).
+const TAILS_MAX: usize = 5;
 /// Partitions whose assignments are on the device or on their way there.
 const IN_FLIGHT: usize = 3;
 
@@ -147,6 +150,14 @@ impl Plan {
         }
     }
 
+    /// Partitions whose tails are summed at once.
+    pub(super) fn tails(&self) -> usize {
+        match self.mode {
+            Mode::Resident => self.slots.min(TAILS_MAX),
+            Mode::Streamed { .. } => 1,
+        }
+    }
+
     /// The sums over bits and tails of all queries.
     fn sums_bytes(&self, counts: &Counts, layout: &Layout, bits: BitsVariant) -> u64 {
         let together = match bits {
@@ -154,23 +165,21 @@ impl Plan {
             BitsVariant::Each => 1,
         };
         let count = |query| counts.query(query) as usize;
-        let tail = layout.inputs() + layout.full();
+        let scalars = layout.inputs() + layout.full();
         // The bits that a challenge's bases meet: for B once for both groups would do.
         let places = |query| (4 * count(query) / layout.challenges) as u64 + (1 << 20);
         let in_g1 = |query| {
             let points = count(query).min(self.chunk_points::<G1>());
-            BitSums::<G1>::bytes(points, together) + places(query) + tail_bytes::<G1>(tail)
+            BitSums::<G1>::bytes(points, together)
+                + places(query)
+                + TailSums::<G1>::bytes(scalars, self.tails())
         };
         let points = count(Query::BG2).min(self.chunk_points::<G2>());
-        let in_g2 =
-            BitSums::<G2>::bytes(points, together) + places(Query::BG2) + tail_bytes::<G2>(tail);
+        let in_g2 = BitSums::<G2>::bytes(points, together)
+            + places(Query::BG2)
+            + TailSums::<G2>::bytes(scalars, self.tails());
         [Query::L, Query::A, Query::BG1].map(in_g1).iter().sum::<u64>() + in_g2
     }
-}
-
-/// A sum over as many full scalars as there are: gathered points, scalars, two indices.
-fn tail_bytes<C: Curve>(tail: usize) -> u64 {
-    (size_of::<C::Affine>() + 40) as u64 * tail as u64 + Msm::<C>::bytes(tail)
 }
 
 /// Peak host memory: the assignments of a group, as they are made and as they are uploaded, the

@@ -39,6 +39,8 @@ pub(super) struct Shape {
     pub(super) points: usize,
     /// Partitions of a group at most.
     pub(super) slots: usize,
+    /// Partitions whose tails are summed at once.
+    pub(super) tails: usize,
     pub(super) variant: BitsVariant,
 }
 
@@ -58,7 +60,7 @@ impl<'g, C: Curve> QuerySums<'g, C> {
         Ok(Self {
             places: QueryBits::new(gpu, map, layout)?,
             bits: BitSums::new(gpu, shape.points.min(map.bases()), together)?,
-            tail: TailSums::new(gpu, &tail)?,
+            tail: TailSums::new(gpu, &tail, shape.tails)?,
             together,
             names,
         })

@@ -72,15 +72,15 @@ impl<'p> Work<'p> {
             (G2Variant::Parallel, Mode::Resident) => side,
             _ => gpu,
         };
-        let (slots, variant) = (plan.slots, variants.bits);
+        let (slots, tails, variant) = (plan.slots, plan.tails(), variants.bits);
         let in_g1 = |query| {
             let names = PhaseNames { bits: "bits", tail: "tail" };
-            let shape = Shape { points: plan.chunk_points::<G1>(), slots, variant };
+            let shape = Shape { points: plan.chunk_points::<G1>(), slots, tails, variant };
             QuerySums::new(gpu, (&template.query(query), &layout), shape, names)
         };
         let in_g2 = || {
             let names = PhaseNames { bits: "b_g2", tail: "b_g2" };
-            let shape = Shape { points: plan.chunk_points::<G2>(), slots, variant };
+            let shape = Shape { points: plan.chunk_points::<G2>(), slots, tails, variant };
             QuerySums::new(g2_gpu, (&template.query(r1cs::Query::B), &layout), shape, names)
         };
         let work = Self {
@@ -97,7 +97,8 @@ impl<'p> Work<'p> {
             },
             h_msm: match variants.msm {
                 MsmVariant::Xyzz => {
-                    HMsm::Xyzz(Box::new(Msm::new(gpu, n.min(plan.chunk_points::<G1>()))?))
+                    let points = n.min(plan.chunk_points::<G1>());
+                    HMsm::Xyzz(Box::new(Msm::new(gpu, points)?))
                 }
                 MsmVariant::Generated => HMsm::Generated(GeneratedMsm::new(gpu)?),
             },

@@ -4,124 +4,158 @@
 //! s = sum_k d_k 2^(w k),  |d_k| <= 2^(w-1)        s G = sum_k sign(d_k) T[k][|d_k|]
 //! ```
 //!
-//! A batch goes through the table window by window, so that each step is one batched affine
-//! addition ([`Adder`]) and looks up one slice of the table.
+//! Every scalar is a segment of a [`Tree`]: its multiples are summed by affine additions that
+//! share inversions with those of other scalars, on the fastest engine that the processor has.
 
 use blstrs::Scalar as Fr;
-use group::prime::PrimeCurveAffine;
-use group::{Curve as _, Group};
+use group::{Curve as _, Group as _, UncompressedEncoding};
 use rayon::prelude::*;
 
-use super::affine::{Adder, Curve, Point};
-
-/// Scalars that one batch multiplies: shares an inversion, and its scratch stays in L2 (0.3 MB
-/// in G1, 0.6 MB in G2).
-pub const BATCH: usize = 1024;
+use crate::msm::engine::{Curve, Engine, Point};
+use crate::msm::tree::{Entry, Source, Tree};
+use crate::msm::{Arithmetic, Bases, Group, Job};
+use crate::pages::filled;
 
 /// Bits of a scalar; `r` is a little below 2^255.
 const SCALAR_BITS: usize = 255;
 
-/// Multiples 1 to 2^(w-1) of 2^(w k) G for every window k.
-pub struct Table<C: Curve> {
-    window_bits: usize,
-    multiples: Vec<Point<C::Coordinate>>,
-}
-
-/// The widest windows: tables of 50 MB in G1, 101 MB in G2. Wider ones need fewer additions, but
-/// lose as much to their cache misses (Xeon, 2 MB of L2 a core, both cores busy, 2026-11: 6.2, 6.4
-/// and 6.2 us a G1 point for 16, 18 and 19 bits, when a product in Fp takes 40 ns).
+/// The widest windows: tables of 67 MB in G1, twice as much in G2 (50 and 101 without vectors).
+/// Wider ones need fewer additions, but lose as much to their cache misses (Xeon, 2 MB of L2 a
+/// core, both cores busy, portable engine, 2026-11: 6.2, 6.4 and 6.2 us a G1 point for 16, 18 and
+/// 19 bits).
 const WINDOW_BITS_MAX: usize = 16;
 
 /// The windows that need the fewest additions for `count` multiples, the table's included.
-pub fn window_bits(count: usize) -> usize {
-    let additions = |bits: &usize| windows(*bits) * ((1 << (bits - 1)) + count);
+pub fn window_bits(count: u64) -> usize {
+    let additions = |bits: &usize| windows(*bits) as u64 * ((1 << (bits - 1)) + count);
     (2..=WINDOW_BITS_MAX).min_by_key(additions).expect("the range is not empty")
 }
 
-impl<C: Curve> Table<C> {
-    /// Builds the table of the group's generator with windows of `window_bits` (2 to 24) bits.
+/// A base whose multiples are quickly found.
+pub trait FixedBase: Send + Sync {
+    /// The group's points.
+    type Affine;
+
+    /// Writes the uncompressed `scalars[i] G` to `out`; zero gives encoded infinity.
     ///
-    /// Memory: (255 / w + 1) 2^(w-1) points.
-    pub fn of_generator(window_bits: usize) -> Self {
+    /// # Panics
+    /// When `out` has not as many bytes.
+    fn encode(&self, scalars: &[Fr], out: &mut [u8]);
+
+    /// The table: d 2^(w k) G at k 2^(w-1) + d - 1.
+    fn multiples(&self) -> Vec<Self::Affine>;
+}
+
+/// The generator of `C` with windows of `window_bits` (2 to 24) bits, on the fastest engine.
+///
+/// Memory: [`planned_bytes`].
+pub fn generator<C: Group>(window_bits: usize) -> Box<dyn FixedBase<Affine = C::Affine>>
+where
+    C::Affine: UncompressedEncoding,
+{
+    C::with_engine(Arithmetic::detect(), Build { window_bits })
+}
+
+/// Bytes of a table with windows of `window_bits` bits.
+pub fn planned_bytes<C: Curve>(window_bits: usize) -> u64 {
+    let point_bytes = match Arithmetic::detect() {
+        Arithmetic::Portable => C::POINT_BYTES,
+        // A coordinate of 48 bytes is stored in 64.
+        Arithmetic::Vector(_) => C::POINT_BYTES / 48 * 64,
+    };
+    ((windows(window_bits) << (window_bits - 1)) * point_bytes) as u64
+}
+
+struct Build {
+    window_bits: usize,
+}
+
+impl<C: Curve> Job<C> for Build
+where
+    C::Affine: UncompressedEncoding,
+{
+    type Output = Box<dyn FixedBase<Affine = C::Affine>>;
+
+    fn run<E: Engine<Curve = C>>(self, engine: E) -> Self::Output {
+        Box::new(Table::of_generator(engine, self.window_bits))
+    }
+}
+
+/// Multiples 1 to 2^(w-1) of 2^(w k) G for every window k, as the engine stores them.
+struct Table<E: Engine> {
+    tree: Tree<E>,
+    window_bits: usize,
+    multiples: Vec<Point<E::Row>>,
+}
+
+impl<E: Engine> Table<E>
+where
+    <E::Curve as Curve>::Affine: UncompressedEncoding,
+{
+    fn of_generator(engine: E, window_bits: usize) -> Self {
         assert!((2..=24).contains(&window_bits));
-        let half = 1 << (window_bits - 1);
-        let mut multiples = vec![Point::INFINITY; windows(window_bits) * half];
-        let mut base = <C::Affine as PrimeCurveAffine>::Curve::generator();
-        for window in multiples.chunks_mut(half) {
-            window[0] = C::from_affine(&base.to_affine());
+        let mut base = <E::Curve as Curve>::Projective::generator();
+        let mut bytes = Vec::new();
+        for _ in 0..windows(window_bits) {
+            bytes.extend_from_slice(base.to_affine().to_uncompressed().as_ref());
             for _ in 0..window_bits {
                 base = base.double();
             }
         }
-        multiples.par_chunks_mut(half).for_each(|window| {
-            let mut adder = Adder::new(half / 2);
+        let bases = Bases::<E::Curve>::new(&bytes).expect("whole points");
+        let bases = bases.decode(engine).expect("the encodings of points");
+        let tree = Tree::new(engine);
+        let half = 1 << (window_bits - 1);
+        let mut multiples = filled(E::INFINITY, bases.len() * half);
+        multiples.par_chunks_mut(half).zip(&bases).for_each(|(window, base)| {
+            window[0] = *base;
             let mut known = 1;
             while known < half {
-                let (from, to) = window.split_at_mut(known);
-                let step = vec![from[known - 1]; known];
-                to[..known].copy_from_slice(from);
-                adder.add(&mut to[..known], &step);
+                let largest = Entry::new(known - 1, false);
+                let pairs = (0..known).flat_map(|index| [Entry::new(index, false), largest]);
+                let entries: Vec<Entry> = pairs.collect();
+                let ends: Vec<u32> = (1..=known as u32).map(|pair| 2 * pair).collect();
+                let source = Source { points: &window[..known], carried: &[] };
+                let sums = tree.sum(source, &entries, &ends);
+                window[known..2 * known].copy_from_slice(&sums);
                 known *= 2;
             }
         });
-        Self { window_bits, multiples }
+        Self { tree, window_bits, multiples }
     }
+}
 
-    /// Bytes of a table with windows of `window_bits` bits.
-    pub const fn planned_bytes(window_bits: usize) -> usize {
-        (windows(window_bits) << (window_bits - 1)) * size_of::<Point<C::Coordinate>>()
-    }
+impl<E: Engine> FixedBase for Table<E>
+where
+    <E::Curve as Curve>::Affine: UncompressedEncoding,
+{
+    type Affine = <E::Curve as Curve>::Affine;
 
-    /// `scratch.points[i] = scalars[i] G`; at most [`BATCH`] scalars.
-    pub fn multiply<'s>(
-        &self,
-        scalars: &[Fr],
-        scratch: &'s mut Scratch<C>,
-    ) -> &'s [Point<C::Coordinate>] {
-        assert!(scalars.len() <= BATCH);
+    fn encode(&self, scalars: &[Fr], out: &mut [u8]) {
+        let point_bytes = E::Curve::POINT_BYTES;
+        assert_eq!(out.len(), scalars.len() * point_bytes, "uncompressed points");
         let half = 1 << (self.window_bits - 1);
-        let Scratch { digits, addends, points, adder } = scratch;
-        points.clear();
-        points.resize(scalars.len(), Point::INFINITY);
-        digits.clear();
-        digits.resize(windows(self.window_bits) * scalars.len(), 0);
-        for (index, scalar) in scalars.iter().enumerate() {
-            let column = digits[index..].iter_mut().step_by(scalars.len());
-            recode(scalar, self.window_bits, column);
+        let mut entries = Vec::with_capacity(windows(self.window_bits) * scalars.len());
+        let mut ends = Vec::with_capacity(scalars.len());
+        for scalar in scalars {
+            for (window, digit) in digits(scalar, self.window_bits).enumerate() {
+                if let Some(index) = (digit.unsigned_abs() as usize).checked_sub(1) {
+                    entries.push(Entry::new(window * half + index, digit < 0));
+                }
+            }
+            ends.push(entries.len() as u32);
         }
-        let steps = digits.chunks_exact(scalars.len().max(1)).zip(self.multiples.chunks(half));
-        for (digits, window) in steps {
-            addends.clear();
-            addends.extend(digits.iter().map(|&digit| {
-                let Some(index) = (digit.unsigned_abs() as usize).checked_sub(1) else {
-                    return Point::INFINITY;
-                };
-                let Point { x, y } = window[index];
-                Point { x, y: if digit < 0 { -y } else { y } }
-            }));
-            adder.add(points, addends);
-        }
-        points
+        let source = Source { points: &self.multiples, carried: &[] };
+        let sums = self.tree.sum(source, &entries, &ends);
+        let engine = self.tree.engine();
+        out.par_chunks_exact_mut(point_bytes).zip(&sums).for_each(|(out, sum)| {
+            out.copy_from_slice(engine.export(sum).to_uncompressed().as_ref());
+        });
     }
-}
 
-/// Memory that batches of one thread reuse.
-pub struct Scratch<C: Curve> {
-    digits: Vec<i32>,
-    addends: Vec<Point<C::Coordinate>>,
-    points: Vec<Point<C::Coordinate>>,
-    adder: Adder<C::Coordinate>,
-}
-
-impl<C: Curve> Default for Scratch<C> {
-    /// Scratch for batches of up to [`BATCH`] scalars.
-    fn default() -> Self {
-        Self {
-            digits: Vec::new(),
-            addends: Vec::with_capacity(BATCH),
-            points: Vec::with_capacity(BATCH),
-            adder: Adder::new(BATCH),
-        }
+    fn multiples(&self) -> Vec<Self::Affine> {
+        let engine = self.tree.engine();
+        self.multiples.par_iter().map(|point| engine.export(point)).collect()
     }
 }
 
@@ -130,23 +164,22 @@ const fn windows(window_bits: usize) -> usize {
     SCALAR_BITS / window_bits + 1
 }
 
-/// Writes the signed digits of `scalar` to `digits`, lowest first; |digit| <= 2^(w-1).
-fn recode<'d>(scalar: &Fr, window_bits: usize, digits: impl Iterator<Item = &'d mut i32>) {
+/// The signed digits of `scalar`, lowest first; |digit| <= 2^(w-1).
+fn digits(scalar: &Fr, window_bits: usize) -> impl Iterator<Item = i32> + use<> {
     // Eight more bytes let every window be read as one little-endian u64.
     let mut bytes = [0; 40];
     bytes[..32].copy_from_slice(&scalar.to_bytes_le());
     let half = 1 << (window_bits - 1);
     let mut carry = 0;
-    for (index, digit) in digits.enumerate() {
+    (0..windows(window_bits)).map(move |index| {
         let bit = index * window_bits;
         let mut word = [0; 8];
         word.copy_from_slice(&bytes[bit / 8..bit / 8 + 8]);
         let value = (u64::from_le_bytes(word) >> (bit % 8)) & ((1 << window_bits) - 1);
         let value = value as i32 + carry;
         carry = i32::from(value > half);
-        *digit = value - (carry << window_bits);
-    }
-    debug_assert_eq!(carry, 0, "the top window's digit is at most 2^(w-1)");
+        value - (carry << window_bits)
+    })
 }
 
 #[cfg(test)]
@@ -156,8 +189,9 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
-    use super::super::affine::{G1, G2};
     use super::*;
+    use crate::msm::portable::Portable;
+    use crate::msm::{G1, G2};
 
     /// Scalars at the edges of the windows, and random ones.
     ///
@@ -175,41 +209,42 @@ mod tests {
             scalars.extend([power(bit), power(bit) - Fr::ONE, power(bit) + Fr::ONE]);
         }
         scalars.extend((0..200).map(|_| Fr::random(&mut rng)));
-        scalars.truncate(BATCH);
         scalars
+    }
+
+    fn check<A>(base: &dyn FixedBase<Affine = A>, window_bits: usize, encoded: fn(&Fr) -> Vec<u8>) {
+        let scalars = scalars(window_bits);
+        let bytes = encoded(&Fr::ONE).len();
+        let mut out = vec![1; scalars.len() * bytes];
+        base.encode(&scalars, &mut out);
+        for (scalar, point) in scalars.iter().zip(out.chunks(bytes)) {
+            assert!(point == encoded(scalar), "w={window_bits}, {scalar:?}");
+        }
+        assert_eq!(base.multiples().len(), windows(window_bits) << (window_bits - 1));
+        base.encode(&[], &mut []);
+    }
+
+    fn in_g1(scalar: &Fr) -> Vec<u8> {
+        (G1Projective::generator() * scalar).to_affine().to_uncompressed().to_vec()
+    }
+
+    fn in_g2(scalar: &Fr) -> Vec<u8> {
+        (G2Projective::generator() * scalar).to_affine().to_uncompressed().to_vec()
     }
 
     #[test]
     fn g1_multiples_equal_those_of_blstrs() {
         for window_bits in [2, 3, 5, 8, 10, 15] {
-            let table = Table::<G1>::of_generator(window_bits);
-            let scalars = scalars(window_bits);
-            let mut scratch = Scratch::default();
-            let points = table.multiply(&scalars, &mut scratch);
-            for (scalar, point) in scalars.iter().zip(points) {
-                let expected = (G1Projective::generator() * scalar).to_affine();
-                assert_eq!(*point, G1::from_affine(&expected), "w={window_bits}, {scalar:?}");
-            }
+            check(generator::<G1>(window_bits).as_ref(), window_bits, in_g1);
         }
+        check(&Table::of_generator(Portable::<G1>::default(), 7), 7, in_g1);
     }
 
     #[test]
     fn g2_multiples_equal_those_of_blstrs() {
         for window_bits in [4, 9] {
-            let table = Table::<G2>::of_generator(window_bits);
-            let scalars = scalars(window_bits);
-            let mut scratch = Scratch::default();
-            let points = table.multiply(&scalars, &mut scratch);
-            for (scalar, point) in scalars.iter().zip(points) {
-                let expected = (G2Projective::generator() * scalar).to_affine();
-                assert_eq!(*point, G2::from_affine(&expected), "w={window_bits}, {scalar:?}");
-            }
+            check(generator::<G2>(window_bits).as_ref(), window_bits, in_g2);
         }
-    }
-
-    #[test]
-    fn no_scalars_give_no_points() {
-        let table = Table::<G1>::of_generator(4);
-        assert!(table.multiply(&[], &mut Scratch::default()).is_empty());
+        check(&Table::of_generator(Portable::<G2>::default(), 6), 6, in_g2);
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! In: words. Out: [`Cli`], which [`crate::settings::Settings`] turns into checked settings.
 
+mod bench;
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
@@ -17,6 +20,9 @@ use crate::progress::Device;
 use crate::sample::Data;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
 use crate::variant::{Job, VariantFlag, Variants, arms};
+
+use self::bench::BENCH_AFTER_HELP;
+pub use self::bench::{BenchCommand, Partitions, PrimeField, Repeat};
 
 /// Filecoin PoRep Commit-Phase-2 proofs: turns a C1 output into the Groth16 proof for the chain
 #[derive(Debug, Parser)]
@@ -139,137 +145,6 @@ pub enum SampleShape {
     /// The bare output (Lotus, Curio, Venus)
     #[value(name = "S3")]
     S3,
-}
-
-const BENCH_AFTER_HELP: &str = "\
-Every `--variant STAGE=NAME,NAME` makes one arm a name, several lists their cross product. Arms run \
-in turn, A B A B; the first is the baseline of every ratio.";
-
-/// What to measure.
-#[derive(Debug, Subcommand)]
-pub enum BenchCommand {
-    /// Assignment and rows of one partition (`synth`, `lc`, `presize`), or the compact
-    /// assignments of all partitions
-    Synth {
-        /// The C1 whose partition is synthesized; `-` is standard input
-        #[arg(value_name = "C1")]
-        c1: PathBuf,
-        /// The partition; `all` times the assignments of the whole sector, without rows, in groups
-        /// as a proof makes them (`synth=compact`)
-        #[arg(long, value_name = "K|all", default_value = "0")]
-        partition: Partitions,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// Rows a and b of one partition, evaluated from its compact assignment
-    Rows {
-        /// The C1 whose partition is evaluated; `-` is standard input
-        #[arg(value_name = "C1")]
-        c1: PathBuf,
-        /// The partition
-        #[arg(long, value_name = "K", default_value_t = 0)]
-        partition: usize,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// The quotient's transforms of 2^N random elements: ours and bellperson's; on a GPU the
-    /// forward transform, ours and ec-gpu-gen's
-    Ntt {
-        /// log2 of the domain
-        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=27))]
-        log_n: u32,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// A sum of 2^N points of G1 times random scalars: ours and bellperson's, or on a GPU
-    /// ec-gpu-gen's
-    Msm {
-        /// log2 of the number of points
-        #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=27))]
-        log_n: u32,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// 2^N products in Fr or Fp on a GPU: `field`
-    Field {
-        /// Which field
-        #[arg(value_enum, value_name = "fr|fp")]
-        of: PrimeField,
-        /// log2 of the products of each field
-        #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(20..=36))]
-        log_n: u32,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-    /// Whole proofs of a sector, verified
-    Prove {
-        /// The C1 to prove; `-` is standard input
-        #[arg(value_name = "C1")]
-        c1: PathBuf,
-        /// How often.
-        #[command(flatten)]
-        repeat: Repeat,
-    },
-}
-
-impl BenchCommand {
-    /// Which stages take part.
-    pub const fn job(&self) -> Job {
-        match self {
-            Self::Synth { .. } => Job::Synth,
-            Self::Rows { .. } => Job::Rows,
-            Self::Field { .. } => Job::Field,
-            Self::Ntt { .. } => Job::Ntt,
-            Self::Msm { .. } => Job::Msm,
-            Self::Prove { .. } => Job::Prove,
-        }
-    }
-}
-
-/// Which partitions are synthesized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Partitions {
-    /// One.
-    One(usize),
-    /// Those of the whole sector.
-    All,
-}
-
-impl FromStr for Partitions {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            Ok(partition) => Ok(Self::One(partition)),
-            Err(_) if text == "all" => Ok(Self::All),
-            Err(_) => Err(format!("expected a number or `all`, got `{text}`")),
-        }
-    }
-}
-
-/// A field of the curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PrimeField {
-    /// The scalars'.
-    Fr,
-    /// The coordinates'.
-    Fp,
-}
-
-/// How often each arm runs.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct Repeat {
-    /// Counted runs of each arm
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = iterations)]
-    pub iterations: usize,
-    /// Leave out the uncounted first run of each arm
-    #[arg(long)]
-    pub no_warm_up: bool,
 }
 
 /// Work on parameter files.
@@ -522,13 +397,6 @@ fn thread_count(text: &str) -> Result<usize, String> {
     }
 }
 
-fn iterations(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(count @ 1..=1000) => Ok(count),
-        _ => Err(format!("expected a number from 1 to 1000, got `{text}`")),
-    }
-}
-
 /// An actor id, with or without the `t0` or `f0` of an address.
 fn miner_id(text: &str) -> Result<u64, String> {
     let digits = text.strip_prefix("t0").or_else(|| text.strip_prefix("f0")).unwrap_or(text);
@@ -544,155 +412,4 @@ fn node(text: &str) -> Result<Node, String> {
     hex::decode_to_slice(digits, &mut bytes)
         .map_err(|_| format!("expected 64 hexadecimal digits, got `{text}`"))?;
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(words: &str) -> Result<Cli, clap::Error> {
-        Cli::parse_words(std::iter::once("prove").chain(words.split_whitespace()))
-    }
-
-    fn kind(words: &str) -> ErrorKind {
-        parse(words).expect_err("a usage error").kind()
-    }
-
-    #[test]
-    fn clap_finds_no_fault_in_the_definition() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn shared_options_stand_before_or_after_a_command() {
-        for words in
-            ["verify a b --quiet --params p", "--quiet --params p verify a b", "--quiet verify a b"]
-        {
-            let cli = parse(words).expect(words);
-            assert!(cli.shared.quiet, "{words}");
-            assert!(matches!(cli.command, Some(Command::Verify { .. })), "{words}");
-        }
-    }
-
-    #[test]
-    fn a_c1_before_a_command_is_a_usage_error() {
-        for words in ["a.json verify b c", "a.json info", "a.json b info"] {
-            assert_eq!(kind(words), ErrorKind::ArgumentConflict, "{words}");
-        }
-    }
-
-    #[test]
-    fn files_called_like_commands_have_a_way() {
-        for (words, c1) in [("./verify out", "./verify"), ("-- verify out", "verify")] {
-            let cli = parse(words).expect(words);
-            assert_eq!(cli.c1, Some(PathBuf::from(c1)), "{words}");
-            assert!(cli.command.is_none(), "{words}");
-        }
-        let cli = parse("a b --json info").expect("an option's value is no command");
-        assert_eq!(cli.shared.json, Some(PathBuf::from("info")));
-    }
-
-    #[test]
-    fn both_files_are_needed_to_prove() {
-        for words in ["", "a.json", "--quiet", "verify a", "params", "params setup --out d"] {
-            let kind = kind(words);
-            assert!(
-                matches!(
-                    kind,
-                    ErrorKind::MissingRequiredArgument
-                        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-                        | ErrorKind::MissingSubcommand
-                ),
-                "{words}: {kind:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_stream_is_given_away_once() {
-        assert_eq!(kind("- - --json -"), ErrorKind::ArgumentConflict);
-        assert_eq!(kind("verify - -"), ErrorKind::ArgumentConflict);
-        assert_eq!(kind("a b --rss-log -"), ErrorKind::ValueValidation);
-        assert_eq!(kind("a b --trace -"), ErrorKind::ValueValidation);
-        assert!(parse("- out --json -").is_ok());
-        assert!(parse("verify - proof --json -").is_ok());
-    }
-
-    #[test]
-    fn a_variant_without_effect_is_a_usage_error() {
-        let words = "--variant prover=bellperson";
-        assert_eq!(kind(&format!("verify a b {words}")), ErrorKind::ArgumentConflict);
-        assert!(parse(&format!("a b {words}")).is_ok());
-        assert!(parse(&format!("info {words}")).is_ok());
-    }
-
-    #[test]
-    fn options_of_a_gpu_contradict_the_cpu() {
-        for option in ["--gpu 0", "--wait-gpu 1m", "--vram 8GiB"] {
-            assert!(parse(&format!("a b {option}")).is_ok(), "{option}");
-            let words = format!("a b --device cpu {option}");
-            assert_eq!(kind(&words), ErrorKind::ArgumentConflict, "{option}");
-        }
-        let settled = |words| parse(words).expect(words).shared.settled_device();
-        assert_eq!(settled("a b"), None);
-        assert_eq!(settled("a b --gpu 1"), Some(Device::Gpu));
-        assert_eq!(settled("a b --device cpu"), Some(Device::Cpu));
-    }
-
-    #[test]
-    fn variants_of_the_other_device_are_usage_errors() {
-        for (words, is_good) in [
-            ("a b --variant ntt=generated", true),
-            ("a b --variant ntt=generated --device gpu", true),
-            ("a b --variant ntt=generated --device cpu", false),
-            ("a b --variant prover=bellperson --device gpu", false),
-            ("a b --variant prover=bellperson --gpu 0", false),
-            ("bench ntt --variant prover=native,bellperson --device gpu", false),
-            ("bench msm --variant msm=xyzz,generated --device gpu", true),
-        ] {
-            assert_eq!(parse(words).is_ok(), is_good, "{words}");
-        }
-    }
-
-    #[test]
-    fn values_are_read_with_their_units() {
-        let cli = parse("a b --ram 16GiB --timeout 2m --miner-id t01000 --threads 3").expect("ok");
-        assert_eq!(cli.shared.ram, Some(16 << 30));
-        assert_eq!(cli.shared.timeout, Some(Duration::from_secs(120)));
-        assert_eq!((cli.shared.miner_id, cli.shared.threads), (Some(1000), Some(3)));
-        assert_eq!(memory_size("1024"), Ok(1024));
-        for bad in ["16 apples", "", "-1", "99999999999999TiB", "1.5GiB"] {
-            assert!(memory_size(bad).is_err(), "{bad}");
-        }
-        assert!(thread_count("0").is_err());
-        assert!(node("00").is_err());
-        assert_eq!(node(&"0f".repeat(32)), Ok([15; 32]));
-    }
-
-    #[test]
-    fn unknown_values_are_usage_errors() {
-        for words in [
-            "a b --device tpu",
-            "a b --variant prover=magic",
-            "a b --variant colour=red",
-            "a b --variant prover",
-            "info --sector-size 3KiB",
-            "a b --gpu -1",
-            "a b --gpu first",
-            "a b --wait-gpu soon",
-            "a b --vram much",
-            "bench synth a --partition every",
-        ] {
-            let kind = kind(words);
-            assert!(
-                matches!(
-                    kind,
-                    ErrorKind::ValueValidation
-                        | ErrorKind::InvalidValue
-                        | ErrorKind::UnknownArgument
-                ),
-                "{words}: {kind:?}"
-            );
-        }
-    }
 }
