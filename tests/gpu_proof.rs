@@ -4,6 +4,8 @@
 //! with a script that makes the parameters and names their folder in `PROVE_TEST_PARAMS`, and the
 //! C1 files' in `PROVE_TEST_DATA`.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use ff::Field;
@@ -11,10 +13,12 @@ use prove::c1::{self, GivenIds, Sector};
 use prove::gpu::{FieldVariant, Gpu};
 use prove::groth16::gpu::Job;
 use prove::groth16::gpu::plan::{Mode, Plan};
+use prove::groth16::native::NativeError;
 use prove::groth16::prove::prove_with;
 use prove::groth16::synthesis::Circuit;
 use prove::groth16::verify::Verifier;
 use prove::groth16::{self, Backend, Blinding, ProveError};
+use prove::params::layout::Query;
 use prove::params::{Folder, FolderChoice, Parameters};
 use prove::progress::{Device, Silent};
 use prove::sector::SectorSize;
@@ -163,6 +167,33 @@ fn proof_in_less_memory_has_the_same_bytes_and_keeps_to_its_plan() {
     assert_eq!(modes[3], Mode::Resident);
     let error = bench.prove(Backend::Gpu { gpu: &gpu(), vram_bytes: Some(needed_bytes - 1) }, "");
     assert!(matches!(error, Err(ProveError::Memory(_))), "{error:?}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
+fn proof_with_a_broken_point_names_it() {
+    const INDEX: usize = 12_345;
+    let good = Bench::new("c1-2KiB.json");
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = good.parameters.files();
+    for path in [&files.params, &files.vk, &files.marker] {
+        let name = path.file_name().expect("a file");
+        std::fs::copy(path, folder.path().join(name)).expect("room for a copy");
+    }
+    let name = files.params.file_name().expect("a file");
+    let offset = good.parameters.layout().query(Query::L).start + (96 * INDEX) as u64;
+    let params = OpenOptions::new().write(true).open(folder.path().join(name)).expect("a copy");
+    params.write_all_at(&[0xff], offset).expect("a byte");
+    let path = folder.path().to_path_buf();
+    let folder = Folder { path, chosen_by: FolderChoice::Flag };
+    let parameters = Parameters::open(&folder, SectorSize::KiB2).expect("no sample meets it");
+    let broken = Bench { parameters, ..good };
+    match broken.prove(Backend::Gpu { gpu: &gpu(), vram_bytes: None }, "") {
+        Err(ProveError::Native { source: NativeError::Point { query, index }, .. }) => {
+            assert_eq!((query, index), (Query::L, INDEX));
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -217,6 +217,10 @@ mod tests {
         let h200 = plan(SectorSize::GiB32, 139 << 30).expect("an H200");
         assert_eq!(h200.mode, Mode::Resident);
         assert!(h200.device_bytes > 47_373_928_632, "the points alone");
+        for card in [24, 16] {
+            let plan = plan(SectorSize::GiB32, card << 30).expect("a smaller card");
+            assert!(matches!(plan.mode, Mode::Streamed { .. }), "{plan:?}");
+        }
         let small = plan(SectorSize::MiB512, 4 << 30).expect("4 GiB");
         assert!(matches!(small.mode, Mode::Streamed { .. }), "{small:?}");
         assert!(small.device_bytes + RESERVE_BYTES <= 4 << 30);
