@@ -235,6 +235,39 @@ fn a_false_witness_is_proved_twice_and_refused() {
 }
 
 #[test]
+fn a_batch_proves_what_it_can_and_tells_the_rest() {
+    let folder = folder();
+    for (name, bytes) in [
+        ("a.json", fixture("c1-2KiB.json")),
+        ("bad.json", b"{\"Phase1Out\": 7}".to_vec()),
+        ("b.json", fixture("c1-2KiB-v1.json")),
+        // Its size has no parameters here.
+        ("large.json", fixture("c1-8MiB.json")),
+    ] {
+        fs::write(folder.path().join(name), bytes).expect("ours");
+    }
+    let words =
+        "batch --out-dir proofs/new --json report.json a.json bad.json no.json b.json large.json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let run = run_alone(prove(folder.path(), &words));
+    assert_eq!(run.code, 10, "{run:#?}");
+    assert!(run.stderr.contains("3 of 5 proofs were not made"), "{run:#?}");
+    for (proof, c1) in [("a", "c1-2KiB.json"), ("b", "c1-2KiB-v1.json")] {
+        let path = format!("proofs/new/{proof}.proof");
+        let bytes = fs::read(folder.path().join(&path)).expect("a proof");
+        check_upstream_accepts(c1, &bytes);
+    }
+    assert_eq!(tree(&folder.path().join("proofs/new")).len(), 2, "nothing else is there");
+    let report = fs::read(folder.path().join("report.json")).expect("exit code 10");
+    let report: Value = serde_json::from_slice(&report).expect("JSON");
+    let rows = report["proofs"].as_array().expect("a row a C1");
+    let codes: Vec<_> = rows.iter().map(|row| row["exit_code"].as_u64()).collect();
+    assert_eq!(codes, [0, 3, 1, 0, 4].map(Some), "{report:#}");
+    assert_eq!((&report["failed"], &report["command"]), (&3.into(), &"batch".into()));
+    assert!(report["seconds_per_proof"].as_f64().is_some_and(|seconds| seconds > 0.0));
+}
+
+#[test]
 fn a_parameter_file_cut_short_in_use_is_code_4() {
     let folder = folder();
     let name = PathBuf::from(vk_name_2kib());

@@ -59,6 +59,25 @@ fn both_files_are_needed_to_prove() {
 }
 
 #[test]
+fn proofs_of_a_batch_have_names_of_their_own() {
+    let tasks = |words: &str| match parse(words).expect(words).command {
+        Some(Command::Batch(args)) => args.tasks(),
+        command => panic!("{command:?}"),
+    };
+    let proofs = |words: &str| {
+        let proofs = tasks(words).into_iter().map(|(_, proof)| proof.display().to_string());
+        proofs.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(proofs("batch --out-dir d x/a.json b"), "d/a.proof d/b.proof");
+    let twice = "batch --out-dir d --count 2 a.json b.json";
+    assert_eq!(proofs(twice), "d/a.1.proof d/b.1.proof d/a.2.proof d/b.2.proof");
+    assert_eq!(kind("batch --out-dir d x/a.json y/a.json"), ErrorKind::ArgumentConflict);
+    assert_eq!(kind("batch --out-dir d -"), ErrorKind::ValueValidation);
+    assert_eq!(kind("batch a.json"), ErrorKind::MissingRequiredArgument);
+    assert_eq!(kind("batch --out-dir d --jobs 0 a.json"), ErrorKind::ValueValidation);
+}
+
+#[test]
 fn a_stream_is_given_away_once() {
     assert_eq!(kind("- - --json -"), ErrorKind::ArgumentConflict);
     assert_eq!(kind("verify - -"), ErrorKind::ArgumentConflict);
