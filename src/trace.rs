@@ -13,13 +13,12 @@ use crate::progress::timeline::PhaseRecord;
 /// Ends that differ by less than this, in milliseconds, are the same: times are rounded.
 const ROUNDING_MS: f64 = 0.002;
 
-/// The trace of `records`; `gpu` names the card, where there is one.
-pub fn trace(records: &[PhaseRecord], gpu: Option<&str>) -> Value {
-    let mut events = vec![name_event("process_name", process(Device::Cpu), None, "CPU")];
-    if let Some(name) = gpu {
-        let name = format!("GPU: {name}");
-        events.push(name_event("process_name", process(Device::Gpu), None, &name));
-    }
+/// The trace of `records`.
+pub fn trace(records: &[PhaseRecord]) -> Value {
+    let processes = [(Device::Cpu, "CPU"), (Device::Gpu, "GPU")];
+    let mut events: Vec<Value> = processes
+        .map(|(device, name)| name_event("process_name", process(device), None, name))
+        .into();
     for device in [Device::Cpu, Device::Gpu] {
         let mut phases: Vec<&PhaseRecord> =
             records.iter().filter(|record| record.device == device).collect();
@@ -123,14 +122,14 @@ mod tests {
             phase("after", 10.0, 1.0, Device::Cpu),
             phase("kernel", 1.0, 20.0, Device::Gpu),
         ];
-        let trace = trace(&records, Some("a card"));
+        let trace = trace(&records);
         let spans = spans(&trace);
         let of = |name: &str| spans.iter().find(|span| span.0 == name).expect("present").clone();
         assert_eq!(spans.len(), records.len());
         assert_eq!(of("outer"), ("outer".into(), 1, 0, 0.0, 10_000.0));
         assert_eq!((of("inner").2, of("crossing").2, of("after").2), (0, 1, 0));
         assert_eq!((of("kernel").1, of("kernel").2), (2, 0));
-        assert_eq!(trace["traceEvents"][1]["args"]["name"], "GPU: a card");
+        assert_eq!(trace["traceEvents"][1]["args"]["name"], "GPU");
     }
 
     #[test]
@@ -143,7 +142,7 @@ mod tests {
         };
         let records: Vec<PhaseRecord> =
             (0..300).map(|_| phase("p", next(1000), next(100), Device::Cpu)).collect();
-        let spans = spans(&trace(&records, None));
+        let spans = spans(&trace(&records));
         assert_eq!(spans.len(), 300);
         for (i, a) in spans.iter().enumerate() {
             for b in &spans[..i] {

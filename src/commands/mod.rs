@@ -180,7 +180,7 @@ impl Session {
     /// Writes the phases where `--trace` says, if it does.
     fn write_trace(&self) -> Result<()> {
         let Some(output) = &self.trace else { return Ok(()) };
-        let text = serde_json::to_vec(&trace::trace(&self.console.records(), None))
+        let text = serde_json::to_vec(&trace::trace(&self.console.records()))
             .context("write the trace as JSON")?;
         Ok(output.write(&text)?)
     }
