@@ -28,7 +28,7 @@ use crate::device::OpenDevice;
 use crate::exit::{Code, code_of, render};
 use crate::monitor::Monitor;
 use crate::output::Output;
-use crate::params::Security;
+use crate::params::{Parameters, Security};
 use crate::progress::console::Console;
 use crate::progress::timeline::milliseconds;
 use crate::progress::{Device, Phase, Progress};
@@ -139,7 +139,11 @@ impl Session {
     }
 
     /// The device for whole proofs of `size`, and the variants as they act on it.
+    ///
+    /// The parameters are checked first, so that a card that others use does not hide that they
+    /// are missing or damaged. The check takes milliseconds.
     fn open_device(&self, size: SectorSize) -> Result<(OpenDevice, Variants)> {
+        Parameters::open(&self.settings.params, size)?;
         let device = device::open(&self.settings.device, Some(size), self.progress())?;
         let variants =
             Variants::resolve(Job::Prove, Some(device.kind()), &self.settings.variant_flags);
