@@ -95,14 +95,17 @@ impl Report {
     /// Fills the sums over phases that other tools report under these names.
     pub fn with_phases(mut self, mut phases: Vec<PhaseRecord>) -> Self {
         phases.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
-        /// Copies between the host and a GPU.
-        const COPIES: [&str; 2] = ["upload", "download"];
+        /// The phase of copies to a GPU.
+        const COPY: &str = "upload";
         let wall =
             |names: &[&str]| wall_ms(phases.iter().filter(|phase| names.contains(&phase.name)));
-        let computes =
-            |phase: &&PhaseRecord| phase.device == Device::Gpu && !COPIES.contains(&phase.name);
+        let computes = |phase: &&PhaseRecord| phase.device == Device::Gpu && phase.name != COPY;
         self.queue_wait_ms = wall(&["wait-for-gpu"]);
-        self.srs_load_ms = wall(&["open-parameters", "upload"]);
+        // What is copied for one partition is its assignment.
+        let loads = |phase: &&PhaseRecord| {
+            ["open-parameters", COPY].contains(&phase.name) && phase.partition.is_none()
+        };
+        self.srs_load_ms = wall_ms(phases.iter().filter(loads));
         self.synthesis_ms = wall(&["synthesis"]);
         self.verify_ms = wall(&["verify"]);
         self.gpu_compute_ms = wall_ms(phases.iter().filter(computes));

@@ -4,8 +4,8 @@
 //! for the signal and ends the process from outside; see [`crate::temporary`] for the files.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -53,16 +53,33 @@ pub fn install(timeout: Option<Duration>) -> io::Result<()> {
 /// Only parameter files are mapped.
 const CUT_SHORT: &str = "the parameter file was cut short, or its disk failed, while it was read";
 
+/// The ending that was put off last, because it would have cut off a delivery.
+static PUT_OFF: Mutex<Option<(Code, String)>> = Mutex::new(None);
+
 /// Removes every temporary file and ends the process without running anything else; returns only
 /// the first time that this would cut off the delivery of the result, or the report after it.
 fn leave(code: Code, what: &str) {
-    let Some(registry) = temporary::abandon() else { return };
+    let mut put_off = PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(registry) = temporary::abandon() else {
+        *put_off = Some((code, what.to_owned()));
+        return;
+    };
     // What progress bars have left of the line goes first.
     let clear = if io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
     let left = what_is_left(registry.delivery(), registry.delivered());
     // Standard error may be closed; the exit code says the same.
     let _ = writeln!(io::stderr(), "{clear}error: {what}; {left}");
     signal_hook::low_level::exit(code as i32)
+}
+
+/// After a result was delivered, or could not be, another one is ahead. An ending that was put off
+/// for that delivery comes now.
+pub fn expect_another() {
+    temporary::expect_another();
+    let put_off = PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((code, what)) = put_off {
+        leave(code, &what);
+    }
 }
 
 /// What a run that ends now leaves behind.

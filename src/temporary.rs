@@ -79,8 +79,9 @@ pub fn deliver<T, E>(write: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     Ok(written)
 }
 
-/// After a result was delivered, or could not be, another one is ahead.
-pub fn expect_another() {
+/// After a result was delivered, or could not be, another one is ahead; see
+/// [`crate::stop::expect_another`].
+pub(crate) fn expect_another() {
     let mut registry = registry();
     registry.delivered += usize::from(registry.delivery == Delivery::Done);
     registry.delivery = Delivery::Ahead;

@@ -28,7 +28,7 @@ use crate::output::Output;
 use crate::progress::timeline::milliseconds;
 use crate::report::Report;
 use crate::sector::{PROOF_BYTES, SectorSize};
-use crate::temporary;
+use crate::stop;
 use crate::variant::Job;
 
 pub(super) fn run(session: &Session, args: &BatchArgs) -> Result<()> {
@@ -182,7 +182,6 @@ impl Batch<'_> {
         let Read { task, sector } = read;
         let (session, started) = (self.session, Instant::now());
         let progress = session.progress();
-        temporary::expect_another();
         let proved = || -> Result<String> {
             let output = Output::prepare(&task.1, PROOF_BYTES)?;
             let proofs =
@@ -205,6 +204,7 @@ impl Batch<'_> {
             }),
             Err(error) => self.fail(task, &error),
         }
+        stop::expect_another();
     }
 
     /// The row of a task that failed.

@@ -1,5 +1,7 @@
 //! The files that a command line names: none that is written may be another one too.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -17,7 +19,7 @@ struct Named {
 }
 
 /// Where a path leads.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     /// To a file, whatever it is called: links of both kinds are seen through.
     File { device: u64, inode: u64 },
@@ -31,15 +33,21 @@ enum Place {
 /// # Errors
 /// The first two things that are one file.
 pub(super) fn check_distinct(cli: &Cli) -> Result<(), SameFile> {
-    let mut seen: Vec<(Named, Place)> = Vec::new();
+    // A batch may name a hundred thousand.
+    let mut seen: BTreeMap<Place, Named> = BTreeMap::new();
     for named in named_files(cli) {
         let Some(place) = place(&named.path) else { continue };
-        let same =
-            |(other, taken): &&(Named, Place)| *taken == place && (other.written || named.written);
-        if let Some((other, _)) = seen.iter().find(same) {
-            return Err(SameFile { roles: [other.role, named.role], path: named.path });
+        match seen.entry(place) {
+            Entry::Vacant(free) => {
+                free.insert(named);
+            }
+            Entry::Occupied(taken) => {
+                let other = taken.get();
+                if other.written || named.written {
+                    return Err(SameFile { roles: [other.role, named.role], path: named.path });
+                }
+            }
         }
-        seen.push((named, place));
     }
     Ok(())
 }

@@ -16,6 +16,8 @@ use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Mark, PinnedBuffer,
 
 /// Bytes of a piece at most: whole points of both groups.
 const PIECE_BYTES: usize = (8 << 20) / 192 * 192;
+/// Pieces of an upload at most: those of 2^32 points of G2.
+const PIECES_MAX: usize = (192usize << 32).div_ceil(PIECE_BYTES);
 /// Threads at most: 14 read no more than 8 (gpu.md 1.0).
 const THREADS_MAX: usize = 8;
 /// Pieces that a thread has under way.
@@ -48,6 +50,9 @@ pub struct Uploader<'g> {
     gpu: &'g Gpu,
     pin: PinVariant,
     lanes: Vec<Lane<'g>>,
+    /// The first bad point of each piece of an upload: here, because freeing device memory waits for
+    /// all work on the device.
+    first_bad: DeviceBuffer<'g, u32>,
 }
 
 /// How far an upload got.
@@ -95,13 +100,13 @@ impl<'g> Uploader<'g> {
             Ok(Lane { staging, encoded: DeviceBuffer::new(gpu, PIECE_BYTES)?, copied: None })
         };
         let lanes = (0..threads(pin) * PIECES_PER_THREAD).map(lane).collect::<Result<_, _>>()?;
-        Ok(Self { gpu, pin, lanes })
+        Ok(Self { gpu, pin, lanes, first_bad: DeviceBuffer::new(gpu, PIECES_MAX)? })
     }
 
-    /// Device memory that an uploader takes, and an upload of up to 2^32 points beside it.
+    /// Device memory that an uploader takes.
     pub fn device_bytes(pin: PinVariant) -> u64 {
-        const FIRST_BAD_BYTES: u64 = 1 << 20;
-        (threads(pin) * PIECES_PER_THREAD * PIECE_BYTES) as u64 + FIRST_BAD_BYTES
+        let pieces = threads(pin) * PIECES_PER_THREAD * PIECE_BYTES;
+        (pieces + size_of::<u32>() * PIECES_MAX) as u64
     }
 
     /// Page-locked host memory that an uploader takes.
@@ -119,7 +124,7 @@ impl<'g> Uploader<'g> {
     /// The first point that is no uncompressed point of the curve, or when the device fails.
     ///
     /// # Panics
-    /// When `bytes` are not as many points as `out` has.
+    /// When `bytes` are not as many points as `out` has, or 2^32 points or more.
     pub fn points<C: Curve>(
         &mut self,
         out: DeviceSlice<'_, C::Affine>,
@@ -129,13 +134,13 @@ impl<'g> Uploader<'g> {
     ) -> Result<Uploaded, GpuError> {
         let (gpu, pin) = (self.gpu, self.pin);
         assert_eq!(bytes.len(), size_of::<C::Affine>() * out.len(), "as many points as places");
-        let first_bad = DeviceBuffer::new(gpu, bytes.len().div_ceil(PIECE_BYTES))?;
-        first_bad.as_slice().fill(0xff)?;
+        let first_bad = self.first_bad.as_slice().slice(0..bytes.len().div_ceil(PIECE_BYTES));
+        first_bad.fill(0xff)?;
         let upload = Upload::<C> {
             gpu,
             out,
             bytes,
-            first_bad: first_bad.as_slice(),
+            first_bad,
             next_piece: AtomicUsize::new(0),
             cancelled,
             advance,

@@ -13,7 +13,7 @@ mod stream;
 mod work;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
@@ -155,15 +155,22 @@ impl<'p> GpuSums<'p> {
         progress: &dyn Progress,
     ) -> Result<Vec<G1Projective>, NativeError> {
         let in_flight = InFlight::default();
-        let (uploaded, ready) = mpsc::sync_channel(self.plan.in_flight - 1);
+        let (uploaded, ready) = mpsc::channel();
+        let (permit, permits) = mpsc::channel();
+        for _ in 0..self.plan.in_flight {
+            permit.send(()).expect("the other end is here");
+        }
         thread::scope(|scope| {
-            scope.spawn(|| upload(work, partitions, progress, (uploaded, &in_flight)));
+            let ends = (permits, uploaded);
+            scope.spawn(|| upload(work, (partitions, &in_flight), progress, ends));
             // Moved here, so that the thread above ends when this one fails.
-            let ready: Receiver<Result<(), GpuError>> = ready;
+            let (permit, ready): (_, Receiver<Result<(), GpuError>>) = (permit, ready);
             let sum = |(slot, partition): (usize, &PartitionAssignment<'_>)| {
                 ready.recv().map_err(|_| NativeError::NotLoaded)??;
                 let sum = work.h_sum(supply, slot, partition, progress)?;
                 in_flight.leave(partition.partition);
+                // The thread may have nothing left to upload.
+                let _ = permit.send(());
                 Ok(sum)
             };
             partitions.iter().enumerate().map(sum).collect()
@@ -171,14 +178,18 @@ impl<'p> GpuSums<'p> {
     }
 }
 
-/// Uploads assignment after assignment and tells each when it is there, until no one listens.
+/// Uploads assignment after assignment, each with a permit, and tells when it is there, until no one
+/// gives permits.
 fn upload(
     work: &Work<'_>,
-    partitions: &[PartitionAssignment<'_>],
+    (partitions, in_flight): (&[PartitionAssignment<'_>], &InFlight),
     progress: &dyn Progress,
-    (uploaded, in_flight): (SyncSender<Result<(), GpuError>>, &InFlight),
+    (permits, uploaded): (Receiver<()>, Sender<Result<(), GpuError>>),
 ) {
     for (slot, partition) in partitions.iter().enumerate() {
+        if permits.recv().is_err() {
+            break;
+        }
         in_flight.enter(partition.partition);
         let bytes = (8 * partition.words.len() + 32 * partition.scalars.len()) as u64;
         let phase = Phase::new("upload").partition(partition.partition);
