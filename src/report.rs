@@ -95,12 +95,9 @@ impl Report {
     /// Fills the sums over phases that other tools report under these names.
     pub fn with_phases(mut self, mut phases: Vec<PhaseRecord>) -> Self {
         phases.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
-        /// Copies between the host and a GPU.
-        const COPIES: [&str; 2] = ["upload", "download"];
         let wall =
             |names: &[&str]| wall_ms(phases.iter().filter(|phase| names.contains(&phase.name)));
-        let computes =
-            |phase: &&PhaseRecord| phase.device == Device::Gpu && !COPIES.contains(&phase.name);
+        let computes = |phase: &&PhaseRecord| phase.device == Device::Gpu && phase.name != "upload";
         self.queue_wait_ms = wall(&["wait-for-gpu"]);
         self.srs_load_ms = wall(&["open-parameters", "upload"]);
         self.synthesis_ms = wall(&["synthesis"]);
