@@ -21,12 +21,13 @@ use group::prime::PrimeCurveAffine;
 use group::{Curve as _, Group};
 use kernels::{KernelField, operand_rows, rng};
 use prove::gpu::generated::{GeneratedCurve, GeneratedMsm, GeneratedNtt};
-use prove::gpu::msm::{Msm, MsmVariant, ScalarOrder};
+use prove::gpu::msm::{Msm, MsmVariant, ScalarOrder, WINDOW_BITS_MAX};
 use prove::gpu::ntt::{self, NttVariant};
 use prove::gpu::{
     Curve, DeviceBuffer, DeviceData, FieldVariant, G1, G2, Gpu, GpuError, bench, check_field,
     points,
 };
+use prove::msm::{Window, WindowBits};
 use rand::Rng;
 use rayon::prelude::*;
 
@@ -190,14 +191,18 @@ fn check_msm<C: Curve>(
 ) {
     let points = DeviceBuffer::from_host(gpu, affine).expect("memory");
     let natural = DeviceBuffer::from_host(gpu, scalars).expect("memory");
-    let msm = Msm::<C>::new(gpu, affine.len()).expect("memory");
+    let n = affine.len();
+    let msm = Msm::<C>::new(gpu, n, Window::Auto).expect("memory");
     let sum = msm.run(points.as_slice(), natural.as_slice(), ScalarOrder::Natural).expect("run");
-    assert_eq!(sum, *expected, "{} points, {what}", affine.len());
-    if affine.len().is_power_of_two() {
+    assert_eq!(sum, *expected, "{n} points, {what}");
+    let rounds = Msm::<C>::with_rounds(gpu, n, Window::Auto).expect("memory");
+    let sum = rounds.run(points.as_slice(), natural.as_slice(), ScalarOrder::Natural).expect("run");
+    assert_eq!(sum, *expected, "{n} points, {what}, in rounds");
+    if n.is_power_of_two() {
         let reversed = DeviceBuffer::from_host(gpu, &bit_reversed(scalars)).expect("memory");
         let order = ScalarOrder::BitReversed;
         let sum = msm.run(points.as_slice(), reversed.as_slice(), order).expect("run");
-        assert_eq!(sum, *expected, "{} points, {what}, reversed", affine.len());
+        assert_eq!(sum, *expected, "{n} points, {what}, reversed");
     }
 }
 
@@ -275,6 +280,30 @@ fn small_sums_of_exceptional_points_agree_with_blst() {
     }
 }
 
+/// Every width of the first window, with and without rounds of pairs.
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn large_windows_of_every_width_agree_with_blst() {
+    let gpu = gpu();
+    let n = 3000;
+    let points = hostile_points::<G1Projective>(n);
+    let mut affine = vec![G1Affine::identity(); n];
+    G1Projective::batch_normalize(&points, &mut affine);
+    let scalars = hostile_scalars(n, &mut rng(48));
+    let expected: G1Projective = points.par_iter().zip(&scalars).map(|(p, s)| p * s).sum();
+    let points = DeviceBuffer::from_host(&gpu, &affine).expect("memory");
+    let scalars = DeviceBuffer::from_host(&gpu, &scalars).expect("memory");
+    for bits in Window::BITS_MIN..=WINDOW_BITS_MAX {
+        let window = Window::Bits(WindowBits::new(bits).expect("in range"));
+        for build in [Msm::<G1>::new, Msm::<G1>::with_rounds] {
+            let msm = build(&gpu, n, window).expect("memory");
+            let order = ScalarOrder::Natural;
+            let sum = msm.run(points.as_slice(), scalars.as_slice(), order).expect("run");
+            assert_eq!(sum, expected, "windows of {bits} bits");
+        }
+    }
+}
+
 /// One `Msm` for all sizes up to its own, and the memory it takes.
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]
@@ -282,8 +311,8 @@ fn large_sums_reuse_the_memory_of_a_larger_one() {
     let gpu = gpu();
     let n = (1 << 18) + 3;
     let before = gpu.used_bytes();
-    let msm = Msm::<G1>::new(&gpu, n).expect("memory");
-    assert_eq!(gpu.used_bytes() - before, Msm::<G1>::bytes(n), "the planned bytes");
+    let msm = Msm::<G1>::new(&gpu, n, Window::Auto).expect("memory");
+    assert_eq!(gpu.used_bytes() - before, Msm::<G1>::bytes(n, Window::Auto), "the planned bytes");
     let points = DeviceBuffer::new(&gpu, n).expect("memory");
     points::multiples(&gpu, points.as_slice(), &G1Affine::generator(), 1).expect("launch");
     let scalars = hostile_scalars(n, &mut rng(47));
@@ -439,7 +468,8 @@ fn time_generated() {
         let ntt = bench::TransformBench::new(&gpu, log_n, NttVariant::Generated).expect("bench");
         let ntt_ms = ntt.run_ms().expect("a transform");
         drop(ntt);
-        let msm = bench::SumBench::new(&gpu, 1 << log_n, MsmVariant::Generated).expect("bench");
+        let msm = bench::SumBench::new(&gpu, 1 << log_n, MsmVariant::Generated, Window::Auto)
+            .expect("bench");
         let msm_ms = msm.run_ms().expect("the right sum");
         println!("generated 2^{log_n}: ntt {ntt_ms:.2} ms, msm {msm_ms:.2} ms");
     }

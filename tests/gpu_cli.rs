@@ -147,7 +147,7 @@ fn cli_measurements_have_rates_beside_limits() {
     for words in [
         "bench ntt --log-n 16 --variant ntt=fused,generated",
         "bench ntt --log-n 16 --variant field=wide,generated",
-        "bench msm --log-n 14 --variant msm=xyzz,generated",
+        "bench msm --log-n 14 --variant msm=pairs,generated",
         "bench msm --log-n 14 --variant field=wide,generated",
         "bench field fr --log-n 24",
         "bench field fp --log-n 24",

@@ -111,6 +111,9 @@ fn proof_of_a_2kib_sector_has_the_cpus_bytes_in_every_variant() {
     for words in [
         "",
         "bits=each g2=serial",
+        "window.h=13 window.tail=9",
+        "window.h=23 window.tail=2",
+        "msm=generated window.tail=11",
         "synth=classic",
         "synth=reference",
         "ntt=generated",

@@ -117,7 +117,7 @@ fn variants_of_the_other_device_are_usage_errors() {
         ("a b --variant prover=bellperson --device gpu", false),
         ("a b --variant prover=bellperson --gpu 0", false),
         ("bench ntt --variant prover=native,bellperson --device gpu", false),
-        ("bench msm --variant msm=xyzz,generated --device gpu", true),
+        ("bench msm --variant msm=pairs,generated --device gpu", true),
     ] {
         assert_eq!(parse(words).is_ok(), is_good, "{words}");
     }

@@ -17,6 +17,7 @@ use super::{
     DeviceBuffer, DeviceData, DeviceWitnesses, G1, Gpu, GpuError, QueryBits, RowEvaluator, kernels,
     points,
 };
+use crate::msm::Window;
 use crate::r1cs::{Evaluator, Template};
 use crate::witness::Witness;
 
@@ -133,7 +134,7 @@ pub fn msm(gpu: &Gpu, n: usize, repeats: usize) -> Result<MsmBench, GpuError> {
     let bases = DeviceBuffer::new(gpu, n)?;
     points::multiples(gpu, bases.as_slice(), &G1Affine::generator(), 1)?;
     let scalars = DeviceBuffer::from_host(gpu, &scalars)?;
-    let msm = Msm::<G1>::new(gpu, n)?;
+    let msm = Msm::<G1>::new(gpu, n, Window::Auto)?;
     let mut sum = G1Projective::identity();
     let total_ms = median_of(gpu, repeats, || {
         sum = msm.run(bases.as_slice(), scalars.as_slice(), ScalarOrder::Natural)?;
@@ -274,7 +275,7 @@ fn evaluate(coefficients: &[Scalar], x: Scalar) -> Scalar {
 
 /// The sum of one variant, ready to be timed.
 enum Sum<'g> {
-    Xyzz(Box<Msm<'g, G1>>, DeviceBuffer<'g, Scalar>),
+    Pairs(Box<Msm<'g, G1>>, DeviceBuffer<'g, Scalar>),
     /// The scalars as canonical bytes.
     Generated(GeneratedMsm<'g, G1>, DeviceBuffer<'g, u8>),
 }
@@ -288,19 +289,26 @@ pub struct SumBench<'g> {
 }
 
 impl<'g> SumBench<'g> {
-    /// Prepares sums of `n` products by the kernels that `variant` names.
+    /// Prepares sums of `n` products by the kernels that `variant` names; `window` is that of
+    /// `msm=pairs`.
     ///
     /// # Errors
     /// When the device fails or its memory is short.
-    pub fn new(gpu: &'g Gpu, n: usize, variant: MsmVariant) -> Result<Self, GpuError> {
+    pub fn new(
+        gpu: &'g Gpu,
+        n: usize,
+        variant: MsmVariant,
+        window: Window,
+    ) -> Result<Self, GpuError> {
         let scalars = random_scalars(2, n);
         let expected = weighted_generator(&scalars);
         let bases = DeviceBuffer::new(gpu, n)?;
         points::multiples(gpu, bases.as_slice(), &G1Affine::generator(), 1)?;
         let sum = match variant {
-            MsmVariant::Xyzz => {
-                Sum::Xyzz(Box::new(Msm::new(gpu, n)?), DeviceBuffer::from_host(gpu, &scalars)?)
-            }
+            MsmVariant::Pairs => Sum::Pairs(
+                Box::new(Msm::new(gpu, n, window)?),
+                DeviceBuffer::from_host(gpu, &scalars)?,
+            ),
             MsmVariant::Generated => {
                 let bytes: Vec<u8> =
                     scalars.par_iter().flat_map_iter(Scalar::to_bytes_le).collect();
@@ -317,7 +325,7 @@ impl<'g> SumBench<'g> {
     pub fn run_ms(&self) -> Result<f64, GpuError> {
         let timer = self.gpu.timer()?;
         let sum = match &self.sum {
-            Sum::Xyzz(msm, scalars) => {
+            Sum::Pairs(msm, scalars) => {
                 msm.run(self.bases.as_slice(), scalars.as_slice(), ScalarOrder::Natural)?
             }
             Sum::Generated(msm, bytes) => msm.run(self.bases.as_slice(), bytes.as_slice())?,
@@ -327,9 +335,9 @@ impl<'g> SumBench<'g> {
     }
 }
 
-/// Additions that [`SumBench`]'s `msm=xyzz` puts into buckets for `n` points: one a digit.
-pub fn sum_additions(n: usize) -> u64 {
-    super::msm::additions(n)
+/// Additions that [`SumBench`]'s `msm=pairs` puts into buckets for `n` points: one a digit.
+pub fn sum_additions(n: usize, window: Window) -> u64 {
+    super::msm::additions(n, window)
 }
 
 /// Chains that run at once, one a thread: 8 blocks of 256 threads on each of 132 multiprocessors,

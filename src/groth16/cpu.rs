@@ -221,7 +221,12 @@ impl<'a> Cpu<'a> {
 }
 
 impl Sums for Cpu<'_> {
-    fn prepare(&self, template: &Template, _: &dyn Progress) -> Result<(), NativeError> {
+    fn prepare<'t>(
+        &self,
+        template: &(dyn Fn() -> &'t Template + Sync),
+        _: &dyn Progress,
+    ) -> Result<(), NativeError> {
+        let template = template();
         let layout = Layout::new(template.size);
         self.terms.get_or_init(|| CircuitTerms::new(template, &layout));
         Ok(())

@@ -81,11 +81,16 @@ pub trait Sums: Send + Sync {
         Ok(())
     }
 
-    /// Takes the circuit, before the first sums; what is known already is not made again.
+    /// Takes the circuit, before the first sums; what is known already is not made again. `template`
+    /// waits for the circuit's recording, and what does without it can be made meanwhile.
     ///
     /// # Errors
     /// When the device fails.
-    fn prepare(&self, template: &Template, progress: &dyn Progress) -> Result<(), NativeError>;
+    fn prepare<'t>(
+        &self,
+        template: &(dyn Fn() -> &'t Template + Sync),
+        progress: &dyn Progress,
+    ) -> Result<(), NativeError>;
 
     /// The sums of a group of partitions, in their order.
     ///
@@ -181,8 +186,8 @@ impl<'p> Native<'p> {
         let Group { sector, partitions, synthesized } = group;
         let first = partitions.start;
         let (prepared, synthesized) = thread::scope(|scope| {
-            let prepare = || self.sums.prepare(self.synthesizer.template(progress), progress);
-            let prepare = scope.spawn(prepare);
+            let template = || self.synthesizer.template(progress);
+            let prepare = scope.spawn(move || self.sums.prepare(&template, progress));
             let synthesize = || self.synthesizer.synthesize(sector, partitions, progress);
             let synthesized = synthesized.map_or_else(synthesize, Ok);
             (joined(prepare), synthesized)

@@ -1,5 +1,7 @@
 //! Which variables a matrix uses: the variables that have a base in the `a` and `b` queries.
 
+use rayon::prelude::*;
+
 use super::column::{Column, Kind};
 use super::matrix::Matrix;
 
@@ -17,6 +19,13 @@ impl BitSet {
 
     fn insert(&mut self, index: u32) {
         self.words[index as usize / 64] |= 1 << (index % 64);
+    }
+
+    /// The members of either set of the same length.
+    fn union(mut self, other: &Self) -> Self {
+        assert_eq!(self.len, other.len, "sets of one section");
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+        self
     }
 
     /// Whether `index` is in the set.
@@ -63,8 +72,10 @@ pub struct Density {
 impl Density {
     /// The variables of the sections' matrices; lengths are (bits, field elements).
     pub(super) fn new(matrices: [&Matrix; 2], prologue: (u32, u32), challenge: (u32, u32)) -> Self {
+        /// Columns of a job: many, as each has sets of its own, a megabyte at 32 GiB.
+        const CHUNK: usize = 1 << 21;
         let set = |len: u32| BitSet::new(len as usize);
-        let mut density = Self {
+        let none = || Self {
             prologue_bits: set(prologue.0),
             prologue_full: set(prologue.1),
             bits: set(challenge.0),
@@ -72,17 +83,38 @@ impl Density {
             one: false,
             inputs: false,
         };
-        for column in matrices.iter().flat_map(|matrix| matrix.columns()) {
-            match column.kind() {
-                Kind::PrologueInput if *column == Column::ONE => density.one = true,
-                Kind::PrologueInput | Kind::Input => density.inputs = true,
-                Kind::PrologueBit => density.prologue_bits.insert(column.index()),
-                Kind::PrologueFull => density.prologue_full.insert(column.index()),
-                Kind::Bit => density.bits.insert(column.index()),
-                Kind::Full => density.full.insert(column.index()),
-            }
+        let of_columns = |columns: &[Column]| {
+            let mut density = none();
+            columns.iter().for_each(|&column| density.insert(column));
+            density
+        };
+        matrices
+            .into_par_iter()
+            .flat_map(|matrix| matrix.columns().par_chunks(CHUNK))
+            .map(of_columns)
+            .reduce(none, Self::union)
+    }
+
+    fn insert(&mut self, column: Column) {
+        match column.kind() {
+            Kind::PrologueInput if column == Column::ONE => self.one = true,
+            Kind::PrologueInput | Kind::Input => self.inputs = true,
+            Kind::PrologueBit => self.prologue_bits.insert(column.index()),
+            Kind::PrologueFull => self.prologue_full.insert(column.index()),
+            Kind::Bit => self.bits.insert(column.index()),
+            Kind::Full => self.full.insert(column.index()),
         }
-        density
+    }
+
+    fn union(self, other: Self) -> Self {
+        Self {
+            prologue_bits: self.prologue_bits.union(&other.prologue_bits),
+            prologue_full: self.prologue_full.union(&other.prologue_full),
+            bits: self.bits.union(&other.bits),
+            full: self.full.union(&other.full),
+            one: self.one | other.one,
+            inputs: self.inputs | other.inputs,
+        }
     }
 
     /// Dense aux variables of a partition of `challenges` challenges.

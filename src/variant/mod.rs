@@ -12,7 +12,7 @@ use std::str::FromStr;
 use crate::circuit::classic::Presize;
 use crate::gpu::FieldVariant;
 use crate::gpu::inflight::Inflight;
-use crate::gpu::msm::MsmVariant;
+use crate::gpu::msm::{MsmVariant, WINDOW_BITS_MAX};
 use crate::gpu::ntt::NttVariant;
 use crate::gpu::upload::PinVariant;
 use crate::groth16::native::{BitsVariant, G2Variant};
@@ -97,7 +97,7 @@ names!(Presize { Off = "off", On = "on" });
 names!(BitsVariant { Pattern = "pattern", Each = "each" });
 names!(G2Variant { Parallel = "parallel", Serial = "serial" });
 names!(NttVariant { Fused = "fused", Generated = "generated" });
-names!(MsmVariant { Xyzz = "xyzz", Generated = "generated" });
+names!(MsmVariant { Pairs = "pairs", Generated = "generated" });
 names!(FieldVariant { Wide = "wide", Generated = "generated" });
 names!(PinVariant { Staged = "staged", Register = "register", Off = "off" });
 
@@ -274,13 +274,16 @@ impl Variants {
             "lc" | "presize" => {
                 matches!(job, Job::Prove | Job::Synth) && self.synth == SynthVariant::Classic
             }
-            // The card's sums choose their windows themselves.
-            "window" | "window.h" => {
-                let sums = matches!(job, Job::Prove | Job::Msm);
-                !on_gpu && sums && self.prover == ProverVariant::Native
+            "window" => {
+                ["window.h", "window.tail"].iter().any(|of| self.takes_part(job, device, of))
             }
-            "window.tail" => !on_gpu && native,
-            "bits" | "g2" => native,
+            "window.h" => {
+                let sums = matches!(job, Job::Prove | Job::Msm);
+                let ours = self.prover == ProverVariant::Native;
+                // ec-gpu-gen's sums choose their windows themselves.
+                sums && ours && !(on_gpu && self.msm == MsmVariant::Generated)
+            }
+            "window.tail" | "bits" | "g2" => native,
             "ntt" => on_gpu && (native || job == Job::Ntt),
             "msm" => on_gpu && (native || job == Job::Msm),
             "field" => on_gpu && (native || matches!(job, Job::Field | Job::Ntt | Job::Msm)),
@@ -301,6 +304,9 @@ impl Variants {
             return None;
         }
         Some(match (stage, device) {
+            ("window" | "window.h", _) if self.msm == MsmVariant::Generated => {
+                ": `msm=generated` chooses its windows itself"
+            }
             (_, Some(Device::Cpu)) if acts_on(Device::Gpu) => ": it acts on a GPU only",
             (_, Some(Device::Gpu)) if acts_on(Device::Cpu) => ": it acts on the CPU only",
             _ if job == Job::Other => "",
@@ -335,7 +341,28 @@ impl Variants {
                 ));
             }
         }
+        variants.check_windows(device)?;
         Ok(variants)
+    }
+
+    /// A GPU sorts by fewer bits than the CPU.
+    fn check_windows(&self, device: Option<Device>) -> Result<(), String> {
+        let windows = [("window.h", self.window_h), ("window.tail", self.window_tail)];
+        for (stage, window) in windows {
+            match window {
+                Window::Bits(bits)
+                    if bits.get() > WINDOW_BITS_MAX && device == Some(Device::Gpu) =>
+                {
+                    return Err(format!(
+                        "`--variant {stage}={window}`: expected `auto` or a window of {} to \
+                         {WINDOW_BITS_MAX} bits on a GPU, got {window}",
+                        Window::BITS_MIN
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 

@@ -89,7 +89,10 @@ fn a_stage_acts_on_its_device_only() {
         (Job::Prove, gpu, "ntt=generated", None),
         (Job::Prove, cpu, "ntt=generated", Some("on a GPU only")),
         (Job::Prove, cpu, "pin=off", Some("on a GPU only")),
-        (Job::Prove, gpu, "window.h=12", Some("on the CPU only")),
+        (Job::Prove, gpu, "window.h=12", None),
+        (Job::Msm, gpu, "window=12", None),
+        (Job::Msm, gpu, "window.tail=12", Some("whole proofs")),
+        (Job::Msm, gpu, "prover=bellperson", Some("on the CPU only")),
         (Job::Prove, gpu, "prover=bellperson", Some("runs on the CPU")),
         (Job::Ntt, gpu, "prover=bellperson", Some("on the CPU only")),
         (Job::Ntt, gpu, "msm=generated", Some("whole proofs")),
@@ -110,6 +113,33 @@ fn a_stage_acts_on_its_device_only() {
     let names = |device| Variants::default().names(Job::Prove, device);
     assert!(names(Device::Cpu).iter().all(|(stage, _)| *stage != "pin"));
     assert!(names(Device::Gpu).contains(&("pin", "staged".to_owned())));
+}
+
+#[test]
+fn windows_are_those_that_the_device_and_the_sums_take() {
+    let (cpu, gpu) = (Some(Device::Cpu), Some(Device::Gpu));
+    for (job, device, texts, refusal) in [
+        (Job::Prove, gpu, &["window=23"][..], None),
+        (Job::Prove, gpu, &["window=2"], None),
+        (Job::Prove, cpu, &["window=24"], None),
+        (Job::Prove, None, &["window=24"], None),
+        (Job::Prove, gpu, &["window=24"], Some("window of 2 to 23 bits on a GPU, got 24")),
+        (Job::Prove, gpu, &["window.tail=24"], Some("`--variant window.tail=24`")),
+        (Job::Msm, gpu, &["window.h=24"], Some("`--variant window.h=24`")),
+        (Job::Prove, gpu, &["msm=generated", "window.tail=9"], None),
+        (Job::Prove, gpu, &["msm=generated", "window=9"], None),
+        (Job::Prove, gpu, &["msm=generated", "window.h=9"], Some("chooses its windows itself")),
+        (Job::Msm, gpu, &["msm=generated", "window=9"], Some("chooses its windows itself")),
+    ] {
+        let result = Variants::resolve(job, device, &flags(texts)).map(|_| ());
+        match refusal {
+            None => assert_eq!(result, Ok(()), "{texts:?}"),
+            Some(part) => {
+                let message = result.expect_err(part);
+                assert!(message.contains(part), "{message}");
+            }
+        }
+    }
 }
 
 #[test]

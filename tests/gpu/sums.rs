@@ -6,7 +6,7 @@ use group::prime::PrimeCurveAffine;
 use group::{Curve as _, Group};
 use prove::gpu::msm::{BitSums, TailSums};
 use prove::gpu::{Curve, DeviceBuffer, DeviceSlice, G1, G2, Gpu, QueryBits, bench, points};
-use prove::msm::TailTerm;
+use prove::msm::{TailTerm, Window, WindowBits};
 use prove::r1cs::{Matrices, Query, QueryMap, QueryPart, QueryRun, Template};
 use prove::sector::SectorSize;
 use prove::witness::{Counts, Layout};
@@ -192,15 +192,22 @@ fn check_tail<C: Curve>(gpu: &Gpu, affine: &[C::Affine], projective: &[C::Projec
         .collect();
     let device: Vec<_> = device.iter().map(DeviceBuffer::as_slice).collect();
     let n = affine.len();
-    for (chunk, together) in [(n.max(1), 1), (n / 3 + 1, 4), (7.max(n / 50), 3), (n.max(1), 10)] {
-        let tail = TailSums::<C>::new(gpu, &terms, together).expect("memory");
+    let nine = Window::Bits(WindowBits::new(9).expect("in range"));
+    for (chunk, together, window) in [
+        (n.max(1), 1, Window::Auto),
+        (n / 3 + 1, 4, Window::Auto),
+        (7.max(n / 50), 3, nine),
+        (n.max(1), 10, Window::Auto),
+        (n.max(1), 1, nine),
+    ] {
+        let tail = TailSums::<C>::new(gpu, &terms, together, window).expect("memory");
         for (number, points) in affine.chunks(chunk).enumerate() {
             let points = DeviceBuffer::from_host(gpu, points).expect("memory");
             tail.gather(points.as_slice(), number * chunk).expect("launch");
             gpu.synchronize().expect("the gather is done");
         }
         let sums = tail.run(&device).expect("run");
-        assert!(sums == expected, "{n} bases in chunks of {chunk}, {together} together");
+        assert!(sums == expected, "{n} bases in chunks of {chunk}, {together} together, {window}");
     }
 }
 
@@ -249,7 +256,7 @@ fn large_query_sums_agree_with_the_assignment() {
         let bits = QueryBits::new(&gpu, &map, &layout).expect("memory");
         let sums = BitSums::<G1>::new(&gpu, n, witnesses.len()).expect("memory");
         let sums = sums.run(bases.as_slice(), 0..n, &bits, device.words()).expect("run");
-        let tail = TailSums::<G1>::new(&gpu, &terms.tail, 2).expect("memory");
+        let tail = TailSums::<G1>::new(&gpu, &terms.tail, 2, Window::Auto).expect("memory");
         tail.gather(bases.as_slice(), 0).expect("launch");
         let tails = tail.run_group(&device, witnesses.len()).expect("run");
         for ((witness, sum), tail) in witnesses.iter().zip(sums).zip(tails) {
@@ -299,7 +306,7 @@ fn time_tail<C: Curve>(
         .collect();
     let device: Vec<_> = device.iter().map(DeviceBuffer::as_slice).collect();
     for together in [1, 5, 10] {
-        let tail = TailSums::<C>::new(gpu, &terms, together).expect("memory");
+        let tail = TailSums::<C>::new(gpu, &terms, together, Window::Auto).expect("memory");
         tail.gather(bases, 0).expect("launch");
         let mut sums = Vec::new();
         let ms = median_ms(gpu, 1, || {
@@ -307,7 +314,7 @@ fn time_tail<C: Curve>(
             Ok(())
         });
         assert!(sums == expected, "{name}, {together} together");
-        let bytes = TailSums::<C>::bytes(n, together);
+        let bytes = TailSums::<C>::bytes(n, together, Window::Auto);
         println!(
             "tail {name}, {n} bases, {together} together: {:.2} ms a partition, {bytes} bytes",
             ms / 10.0

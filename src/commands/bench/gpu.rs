@@ -109,16 +109,18 @@ impl Bench<'_> {
 
     /// Distinct points, uniform scalars.
     pub(super) fn msm_on(self, gpu: &Gpu, log_n: u32, repeat: Repeat) -> Result<()> {
-        let arms = self.arms(&[listed("msm=xyzz,generated")])?;
+        let arms = self.arms(&[listed("msm=pairs,generated")])?;
         let n = 1_usize << log_n;
         // The scalars as elements and as bytes.
         self.check_memory(2 * 32 * n as u64)?;
         let handles = Handles::new(gpu, &arms)?;
         let benches = prepare(&arms, |variants| {
-            let bench = SumBench::new(handles.get(variants.field), n, variants.msm)?;
+            let bench =
+                SumBench::new(handles.get(variants.field), n, variants.msm, variants.window_h)?;
             Ok(Box::new(move || Ok(bench.run_ms()?)))
         })?;
-        let additions = sum_additions(n) as f64;
+        // The work that all arms are measured by is that of the first.
+        let additions = sum_additions(n, arms[0].variants.window_h) as f64;
         let subject = self.subject("msm", "points").of_size(log_n).with_effective(vec![
             rate("G1 additions", additions, G1_ADDITIONS),
             rate("bytes gathered", 96.0 * additions, BYTES_GATHERED),

@@ -4,6 +4,7 @@ mod bits;
 mod buckets;
 mod tail;
 mod tree;
+mod windows;
 
 use blstrs::Scalar;
 use group::Group;
@@ -11,9 +12,12 @@ use group::Group;
 pub use self::bits::BitSums;
 use self::buckets::{BucketSums, Partition};
 pub use self::tail::TailSums;
-use self::tree::Entries;
-use super::kernels::{self, Batch, Sums, WINDOW_WIDTH_MAX, Windows};
-use super::{Curve, DeviceBuffer, DeviceSlice, G1, Gpu, GpuError, Mark, Xyzz};
+use self::tree::{Entries, has_rounds, round_count};
+pub use self::windows::WINDOW_BITS_MAX;
+pub(super) use self::windows::additions;
+use super::kernels::{self, Batch, Sums, Windows};
+use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Mark, Xyzz};
+use crate::msm::Window;
 
 /// Entries that one batch of windows handles at once where there are more than points: enough to
 /// fill a large GPU, for 10 bytes each in the sort and about as many as a point in the pair rounds.
@@ -25,19 +29,15 @@ const NEXT_GROUP_LOG: u32 = 2;
 /// Threads that fill a large GPU in the first reduction round.
 const REDUCE_THREADS_WANTED: usize = 1 << 17;
 
-/// What a bucket costs, in additions of an entry: two full additions in the reduction, 2.75 mixed
-/// ones or 5 affine ones, and after pair rounds as much again for its last points and singles.
-fn bucket_cost<C: Curve>() -> f64 {
-    if C::PAIRS.is_some() { 10.0 } else { 2.75 }
-}
-
-/// Whose sums over points with full scalars run: `msm=xyzz|generated`.
+/// Whose sums over points with full scalars run: `msm=pairs|generated`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MsmVariant {
-    /// Ours: signed digits, sorted, summed into XYZZ buckets. 656 ms at 2^27 points of G1 on an H200
-    /// (2026-11-29).
+    /// Ours: signed digits, sorted; in G1, rounds of batched affine additions of pairs while buckets
+    /// have many entries; XYZZ additions of what is left. On an H200 (2026-11-29), with rounds and
+    /// without, 562 and 656 ms at 2^27 points of G1, 26.8 and 28.6 at 2^22, 11.0 and 9.7 at 2^20: fewer
+    /// than 2^21 points do without.
     #[default]
-    Xyzz,
+    Pairs,
     /// ec-gpu-gen's multiexp. 2,983 ms at 2^26.
     Generated,
 }
@@ -84,48 +84,13 @@ pub struct MsmTimes {
     pub reduce_ms: f64,
 }
 
-/// The cheapest windows for `n` points: 255 bits in `count` windows, as equal as can be.
-fn choose_windows(n: usize, bucket_cost: f64) -> Windows {
-    let candidates = (255u32.div_ceil(WINDOW_WIDTH_MAX)..=64).map(|count| {
-        let width = 255u32.div_ceil(count);
-        let wide_count = 255 - count * (width - 1);
-        Windows { count, width, wide_count }
-    });
-    cheapest(n, bucket_cost, candidates)
-}
-
-/// The same for `vectors` vectors of scalars, one after the other in all windows of one width.
-fn choose_vector_windows(n: usize, vectors: usize, bucket_cost: f64) -> Windows {
-    if vectors == 1 {
-        return choose_windows(n, bucket_cost);
-    }
-    let vectors = u32::try_from(vectors).expect("a group of partitions");
-    let candidates = (2..=WINDOW_WIDTH_MAX).map(|width| {
-        let count = vectors * 255u32.div_ceil(width);
-        Windows { count, width, wide_count: count }
-    });
-    cheapest(n, bucket_cost, candidates)
-}
-
-/// The windows with the fewest additions, those of the reduction included.
-fn cheapest(n: usize, bucket_cost: f64, candidates: impl Iterator<Item = Windows>) -> Windows {
-    let cost = |windows: &Windows| {
-        let wide = f64::from(windows.wide_count);
-        let all = f64::from(windows.count);
-        let buckets = windows.bucket_stride() as f64 * (wide + (all - wide) / 2.0);
-        n as f64 * all + bucket_cost * buckets
-    };
-    candidates.min_by(|x, y| cost(x).total_cmp(&cost(y))).expect("there are candidates")
-}
-
-/// Additions into buckets that a sum of `n` products in G1 takes: one a digit.
-pub(super) fn additions(n: usize) -> u64 {
-    n as u64 * u64::from(choose_windows(n, bucket_cost::<G1>()).count)
-}
-
 /// Elements of the arrays of sums over up to `n` points.
 struct Sizes {
+    n: usize,
     windows: Windows,
+    /// Pair rounds before the bucket sums.
+    rounds: usize,
+    /// Windows at once.
     batch: usize,
     digits: usize,
     sorted: usize,
@@ -135,17 +100,23 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new<C: Curve>(n: usize, vectors: usize) -> Self {
+    fn new<C: Curve>(n: usize, vectors: usize, window: Window) -> Self {
+        let windows = windows::choose::<C>(n, vectors, window);
+        let rounds = if has_rounds::<C>(n) { round_count::<C>(n, windows) } else { 0 };
+        Self::of(n, windows, rounds)
+    }
+
+    fn of(n: usize, windows: Windows, rounds: usize) -> Self {
         assert!(n < 1 << 31, "fewer than 2^31 points, got {n}");
-        assert!(vectors > 0, "a vector of scalars");
-        let windows = choose_vector_windows(n, vectors, bucket_cost::<C>());
         let all = windows.count as usize;
         let batch = (BATCH_ENTRIES / n.max(1)).clamp(1, all);
         let stride = windows.bucket_stride();
         let first_log = first_group_log(windows);
         let reduced = [first_log, first_log + NEXT_GROUP_LOG];
         Self {
+            n,
             windows,
+            rounds,
             batch,
             digits: all * n,
             sorted: batch * n,
@@ -156,15 +127,16 @@ impl Sizes {
 }
 
 impl<'g, C: Curve> Msm<'g, C> {
-    /// Prepares sums of up to `n` products; the empty sum is the identity.
+    /// Prepares sums of up to `n` products, the widest window as wide as `window` says; the empty sum
+    /// is the identity.
     ///
     /// # Errors
     /// When device memory is short.
     ///
     /// # Panics
-    /// When `n` is not below 2^31.
-    pub fn new(gpu: &'g Gpu, n: usize) -> Result<Self, GpuError> {
-        Self::for_vectors(gpu, n, 1)
+    /// When `n` is not below 2^31, or the window is wider than [`WINDOW_BITS_MAX`].
+    pub fn new(gpu: &'g Gpu, n: usize, window: Window) -> Result<Self, GpuError> {
+        Self::for_vectors(gpu, n, 1, window)
     }
 
     /// As [`Msm::new`] for `vectors` vectors of scalars at once: what is bound by latency, the
@@ -174,44 +146,70 @@ impl<'g, C: Curve> Msm<'g, C> {
     /// When device memory is short.
     ///
     /// # Panics
-    /// When `n` is not below 2^31, or `vectors` is zero.
-    pub fn for_vectors(gpu: &'g Gpu, n: usize, vectors: usize) -> Result<Self, GpuError> {
-        let sizes = Sizes::new::<C>(n, vectors);
+    /// As [`Msm::new`], or when `vectors` is zero.
+    pub fn for_vectors(
+        gpu: &'g Gpu,
+        n: usize,
+        vectors: usize,
+        window: Window,
+    ) -> Result<Self, GpuError> {
+        Self::of_sizes(gpu, vectors, &Sizes::new::<C>(n, vectors, window))
+    }
+
+    /// As [`Msm::new`], with pair rounds however few the points are: slower for few, and how the
+    /// rounds are tested against sums that are known.
+    ///
+    /// # Errors
+    /// When device memory is short.
+    ///
+    /// # Panics
+    /// As [`Msm::new`].
+    pub fn with_rounds(gpu: &'g Gpu, n: usize, window: Window) -> Result<Self, GpuError> {
+        let windows = windows::choose::<C>(n, 1, window);
+        Self::of_sizes(gpu, 1, &Sizes::of(n, windows, round_count::<C>(n, windows)))
+    }
+
+    fn of_sizes(gpu: &'g Gpu, vectors: usize, sizes: &Sizes) -> Result<Self, GpuError> {
+        let &Sizes { n, windows, rounds, batch, .. } = sizes;
         let [first, next] = sizes.reduced;
-        let rounds = tree::round_count::<C>(n, sizes.windows);
         let side = gpu.side()?;
         let words = |len| DeviceBuffer::new(side, len);
         Ok(Self {
             gpu,
             n,
             vectors,
-            windows: sizes.windows,
-            batch: sizes.batch as u32,
+            windows,
+            batch: batch as u32,
             digits: DeviceBuffer::new(gpu, sizes.digits)?,
             side,
-            partition: Partition::new(side, n, sizes.batch)?,
+            partition: Partition::new(side, n, batch)?,
             sorted: [words(sizes.sorted)?, words(sizes.sorted)?],
             starts: [words(sizes.starts)?, words(sizes.starts)?],
-            sums: BucketSums::new(gpu, n, sizes.windows, sizes.batch, rounds)?,
+            sums: BucketSums::new(gpu, n, windows, batch, rounds)?,
             weighted: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
             plain: [DeviceBuffer::new(gpu, first)?, DeviceBuffer::new(gpu, next)?],
         })
     }
 
     /// Bytes of device memory that [`Msm::new`] takes.
-    pub fn bytes(n: usize) -> u64 {
-        Self::bytes_for_vectors(n, 1)
+    ///
+    /// # Panics
+    /// As [`Msm::new`].
+    pub fn bytes(n: usize, window: Window) -> u64 {
+        Self::bytes_for_vectors(n, 1, window)
     }
 
     /// Bytes of device memory that [`Msm::for_vectors`] takes.
-    pub fn bytes_for_vectors(n: usize, vectors: usize) -> u64 {
-        let sizes = Sizes::new::<C>(n, vectors);
-        let rounds = tree::round_count::<C>(n, sizes.windows);
+    ///
+    /// # Panics
+    /// As [`Msm::for_vectors`].
+    pub fn bytes_for_vectors(n: usize, vectors: usize, window: Window) -> u64 {
+        let sizes = Sizes::new::<C>(n, vectors, window);
         let words = sizes.digits + 2 * (sizes.sorted + sizes.starts);
         let reduced = 2 * (sizes.reduced[0] + sizes.reduced[1]) * size_of::<Xyzz<C::Field>>();
         (4 * words + reduced) as u64
             + Partition::bytes(n, sizes.batch)
-            + BucketSums::<C>::bytes(n, sizes.windows, sizes.batch, rounds)
+            + BucketSums::<C>::bytes(n, sizes.windows, sizes.batch, sizes.rounds)
     }
 
     /// The number of points at most.
@@ -406,42 +404,4 @@ impl<'g, C: Curve> Msm<'g, C> {
 fn first_group_log(windows: Windows) -> u32 {
     let buckets = windows.bucket_stride() * windows.count as usize;
     (buckets / REDUCE_THREADS_WANTED).max(1).ilog2().clamp(NEXT_GROUP_LOG, FIRST_GROUP_LOG_MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gpu::G2;
-
-    #[test]
-    fn windows_cover_255_bits_and_grow_with_the_points() {
-        for bucket_cost in [bucket_cost::<G1>(), bucket_cost::<G2>()] {
-            let mut width = 0;
-            for log_n in 0..31 {
-                let windows = choose_windows((1 << log_n).min((1 << 31) - 1), bucket_cost);
-                assert_eq!(windows.count * (windows.width - 1) + windows.wide_count, 255);
-                assert!(windows.width <= WINDOW_WIDTH_MAX);
-                assert!(windows.width >= width, "2^{log_n}: {windows:?}");
-                width = windows.width;
-            }
-        }
-    }
-
-    #[test]
-    fn vectors_have_windows_of_one_width() {
-        for (n, vectors) in [(1, 2), (1000, 10), (1_700_000, 10), (1 << 20, 5)] {
-            let windows = choose_vector_windows(n, vectors, 2.75);
-            assert_eq!(windows.wide_count, windows.count, "{n} x {vectors}");
-            let bits = windows.count as usize / vectors * windows.width as usize;
-            assert!(bits >= 255, "{windows:?}");
-            assert!((windows.count as usize).is_multiple_of(vectors), "{windows:?}");
-        }
-        assert_eq!(choose_vector_windows(1 << 20, 1, 2.75), choose_windows(1 << 20, 2.75));
-    }
-
-    #[test]
-    fn the_largest_sum_of_a_sector_has_twelve_windows() {
-        let windows = choose_windows(1 << 27, bucket_cost::<G1>());
-        assert_eq!(windows, Windows { count: 12, width: 22, wide_count: 3 });
-    }
 }

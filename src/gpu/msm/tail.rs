@@ -9,7 +9,7 @@ use blstrs::Scalar;
 use super::{Msm, ScalarOrder};
 use crate::gpu::kernels;
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, DeviceWitnesses, Gpu, GpuError};
-use crate::msm::TailTerm;
+use crate::msm::{TailTerm, Window};
 
 /// The sums `sum_t scalars[t.full] bases[t.base]` over the terms of one query.
 pub struct TailSums<'g, C: Curve> {
@@ -28,15 +28,20 @@ pub struct TailSums<'g, C: Curve> {
 }
 
 impl<'g, C: Curve> TailSums<'g, C> {
-    /// Prepares the sums over `terms`, `together` partitions at once; the bases are still to be
-    /// gathered.
+    /// Prepares the sums over `terms`, `together` partitions at once, with windows as wide as `window`
+    /// says; the bases are still to be gathered.
     ///
     /// # Errors
     /// When device memory is short.
     ///
     /// # Panics
-    /// When `together` is zero.
-    pub fn new(gpu: &'g Gpu, terms: &[TailTerm], together: usize) -> Result<Self, GpuError> {
+    /// When `together` is zero, or as [`Msm::new`].
+    pub fn new(
+        gpu: &'g Gpu,
+        terms: &[TailTerm],
+        together: usize,
+        window: Window,
+    ) -> Result<Self, GpuError> {
         let mut terms = terms.to_vec();
         terms.sort_unstable_by_key(|term| term.base);
         let base_indices: Vec<u32> = terms.iter().map(|term| term.base).collect();
@@ -49,14 +54,17 @@ impl<'g, C: Curve> TailSums<'g, C> {
             bases: DeviceBuffer::new(gpu, terms.len())?,
             scalars: DeviceBuffer::new(gpu, together * terms.len())?,
             together,
-            msm: Msm::for_vectors(gpu, terms.len(), together)?,
+            msm: Msm::for_vectors(gpu, terms.len(), together, window)?,
         })
     }
 
     /// Bytes of device memory that [`TailSums::new`] takes for `terms` terms.
-    pub fn bytes(terms: usize, together: usize) -> u64 {
+    ///
+    /// # Panics
+    /// As [`TailSums::new`].
+    pub fn bytes(terms: usize, together: usize, window: Window) -> u64 {
         let term = size_of::<C::Affine>() + 2 * size_of::<u32>() + together * size_of::<Scalar>();
-        (term * terms) as u64 + Msm::<C>::bytes_for_vectors(terms, together)
+        (term * terms) as u64 + Msm::<C>::bytes_for_vectors(terms, together, window)
     }
 
     /// Enqueues the copy of those of the query's bases `first..first + chunk.len()` that have a

@@ -24,7 +24,7 @@ const SKIP: [u32; 4] = [0, 0, 0, u32::MAX];
 const LONG_ENTRIES: u32 = 32;
 
 /// The rows of a prologue or of a challenge.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PackedSection {
     /// A row each.
     pub(super) small: Vec<[u32; 4]>,
@@ -44,27 +44,23 @@ impl PackedSection {
             .into_par_iter()
             .map(|row| small_row(section, row).unwrap_or(SKIP))
             .collect();
-        let mut packed = Self { small, ..Self::default() };
-        let general: Vec<usize> =
-            (0..section.rows()).filter(|&row| packed.small[row] == SKIP).collect();
-        for row in general {
-            let first = packed.columns.len();
-            packed.push_entries(section.a.row(row));
-            let middle = packed.columns.len();
-            packed.push_entries(section.b.row(row));
-            let places = [row, first, middle, packed.columns.len()];
-            let fits = "a challenge has 17 million entries";
-            packed.general.push(places.map(|place| u32::try_from(place).expect(fits)));
-        }
-        packed.general.sort_by_key(|[_, start, _, end]| end - start >= LONG_ENTRIES);
-        packed.short =
-            packed.general.partition_point(|[_, start, _, end]| end - start < LONG_ENTRIES);
-        packed
-    }
-
-    fn push_entries(&mut self, (columns, coefficients): (&[Column], &[Coefficient])) {
-        self.columns.extend(columns.iter().map(|column| column.raw()));
-        self.coefficients.extend(coefficients.iter().map(|coefficient| coefficient.0));
+        let rows: Vec<usize> =
+            (0..section.rows()).into_par_iter().filter(|&row| small[row] == SKIP).collect();
+        // All entries of a row, A's before B's.
+        let columns = |&row: &usize| {
+            let columns = [section.a.row(row).0, section.b.row(row).0];
+            columns.into_iter().flatten().map(|column| column.raw())
+        };
+        let coefficients = |&row: &usize| {
+            let coefficients = [section.a.row(row).1, section.b.row(row).1];
+            coefficients.into_iter().flatten().map(|coefficient| coefficient.0)
+        };
+        let (columns, coefficients) = rayon::join(
+            || rows.par_iter().flat_map_iter(columns).collect(),
+            || rows.par_iter().flat_map_iter(coefficients).collect(),
+        );
+        let (general, short) = listed(section, &rows);
+        Self { small, general, short, columns, coefficients }
     }
 
     /// Bytes of the arrays for `section`, without making them.
@@ -76,6 +72,22 @@ impl PackedSection {
         let rows = section.rows();
         (size_of::<[u32; 4]>() * rows) as u64 + (0..rows).into_par_iter().map(general).sum::<u64>()
     }
+}
+
+/// Where the entries of general rows are, the short rows first, and how many are short.
+fn listed(section: &Section, rows: &[usize]) -> (Vec<[u32; 4]>, usize) {
+    let mut first = 0;
+    let mut places = |&row: &usize| {
+        let middle = first + section.a.row(row).0.len();
+        let end = middle + section.b.row(row).0.len();
+        let places = [row, std::mem::replace(&mut first, end), middle, end];
+        let fits = "a challenge has 17 million entries";
+        places.map(|place| u32::try_from(place).expect(fits))
+    };
+    let mut general: Vec<[u32; 4]> = rows.iter().map(&mut places).collect();
+    general.sort_by_key(|[_, start, _, end]| end - start >= LONG_ENTRIES);
+    let short = general.partition_point(|[_, start, _, end]| end - start < LONG_ENTRIES);
+    (general, short)
 }
 
 /// The packed row, unless it is not small.

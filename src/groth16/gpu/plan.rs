@@ -81,7 +81,7 @@ impl Plan {
         let chunks = CHUNK_LOG_MIN..=CHUNK_LOG_MAX.min(log_n - 1);
         let streamed = chunks.rev().map(|chunk_log| Mode::Streamed { chunk_log });
         // ec-gpu-gen's kernels have no form that takes less memory.
-        let ours = variants.ntt == NttVariant::Fused && variants.msm == MsmVariant::Xyzz;
+        let ours = variants.ntt == NttVariant::Fused && variants.msm == MsmVariant::Pairs;
         let streamed = streamed.filter(|_| ours);
         let mut result = Ok(());
         for mode in std::iter::once(Mode::Resident).chain(streamed) {
@@ -119,8 +119,8 @@ impl Plan {
                 NttVariant::Generated => GeneratedQuotient::bytes(log_n),
             }
             // The generated kernel's buckets are fewer than ours.
-            + Msm::<G1>::bytes(h_points)
-            + plan.sums_bytes(counts, &layout, variants.bits);
+            + Msm::<G1>::bytes(h_points, variants.window_h)
+            + plan.sums_bytes(counts, &layout, variants);
         plan
     }
 
@@ -150,6 +150,14 @@ impl Plan {
         }
     }
 
+    /// Partitions whose bits are summed at once.
+    pub(super) fn together(&self, bits: BitsVariant) -> usize {
+        match bits {
+            BitsVariant::Pattern => self.slots,
+            BitsVariant::Each => 1,
+        }
+    }
+
     /// Partitions whose tails are summed at once.
     pub(super) fn tails(&self) -> usize {
         match self.mode {
@@ -159,11 +167,8 @@ impl Plan {
     }
 
     /// The sums over bits and tails of all queries.
-    fn sums_bytes(&self, counts: &Counts, layout: &Layout, bits: BitsVariant) -> u64 {
-        let together = match bits {
-            BitsVariant::Pattern => self.slots,
-            BitsVariant::Each => 1,
-        };
+    fn sums_bytes(&self, counts: &Counts, layout: &Layout, variants: Variants) -> u64 {
+        let together = self.together(variants.bits);
         let count = |query| counts.query(query) as usize;
         let scalars = layout.inputs() + layout.full();
         // The bits that a challenge's bases meet: for B once for both groups would do.
@@ -172,12 +177,12 @@ impl Plan {
             let points = count(query).min(self.chunk_points::<G1>());
             BitSums::<G1>::bytes(points, together)
                 + places(query)
-                + TailSums::<G1>::bytes(scalars, self.tails())
+                + TailSums::<G1>::bytes(scalars, self.tails(), variants.window_tail)
         };
         let points = count(Query::BG2).min(self.chunk_points::<G2>());
         let in_g2 = BitSums::<G2>::bytes(points, together)
             + places(Query::BG2)
-            + TailSums::<G2>::bytes(scalars, self.tails());
+            + TailSums::<G2>::bytes(scalars, self.tails(), variants.window_tail);
         [Query::L, Query::A, Query::BG1].map(in_g1).iter().sum::<u64>() + in_g2
     }
 }
@@ -227,10 +232,41 @@ mod tests {
     }
 
     #[test]
+    fn tails_of_fewer_terms_than_planned_take_no_more() {
+        for size in SectorSize::ALL {
+            let layout = Layout::new(size);
+            let planned = layout.inputs() + layout.full();
+            for window in ["auto", "9", "13"].map(|text| text.parse().expect("a window")) {
+                for together in [1, TAILS_MAX] {
+                    let bytes = |terms| TailSums::<G1>::bytes(terms, together, window);
+                    for terms in (50..100).map(|percent| planned * percent / 100) {
+                        assert!(bytes(terms) <= bytes(planned), "{size}: {terms} of {planned}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn windows_are_part_of_the_plan() {
+        let proof = RegisteredProof { size: SectorSize::GiB32, version: ProofVersion::V1_1 };
+        let planned_bytes = |window_h: &str, window_tail: &str| {
+            let [window_h, window_tail] =
+                [window_h, window_tail].map(|text| text.parse().expect("a window"));
+            let variants = Variants { window_h, window_tail, ..Variants::default() };
+            Plan::new(Mode::Resident, &Counts::of(proof.size), proof, variants).device_bytes
+        };
+        let auto = planned_bytes("auto", "auto");
+        assert_eq!(planned_bytes("22", "auto"), auto, "the width chosen for 2^27 points");
+        assert!(planned_bytes("4", "auto") > auto + (8 << 30), "64 windows of 2^27 digits");
+        assert!(planned_bytes("auto", "22") > auto + (8 << 30), "2^21 buckets a window");
+    }
+
+    #[test]
     fn smaller_budgets_give_smaller_chunks_and_at_last_the_bytes_needed() {
         let size = SectorSize::MiB512;
         let mut last = u32::MAX;
-        for bytes in (0..64).rev().map(|step| step << 27) {
+        for bytes in (0..256).rev().map(|step| step << 25) {
             match plan(size, bytes) {
                 Ok(Plan { mode: Mode::Resident, .. }) => assert_eq!(last, u32::MAX),
                 Ok(Plan { mode: Mode::Streamed { chunk_log }, device_bytes, .. }) => {

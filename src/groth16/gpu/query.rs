@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::clock::Clock;
 use crate::gpu::msm::{BitSums, TailSums};
 use crate::gpu::{Curve, DeviceSlice, DeviceWitnesses, Gpu, GpuError, QueryBits};
-use crate::groth16::native::{BitsVariant, NativeError, PartitionAssignment};
+use crate::groth16::native::{NativeError, PartitionAssignment};
 use crate::groth16::terms::QueryTerms;
+use crate::msm::Window;
 use crate::progress::Phase;
 use crate::r1cs::QueryMap;
 use crate::witness::Layout;
@@ -32,35 +33,32 @@ pub(super) struct PhaseNames {
     pub(super) tail: &'static str,
 }
 
-/// How many points and partitions the sums of a query are prepared for.
+/// How the sums of a query are made.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    /// Points of a chunk at most.
-    pub(super) points: usize,
-    /// Partitions of a group at most.
-    pub(super) slots: usize,
+    /// Partitions whose bits are summed at once.
+    pub(super) together: usize,
     /// Partitions whose tails are summed at once.
     pub(super) tails: usize,
-    pub(super) variant: BitsVariant,
+    /// Window of the tails.
+    pub(super) window: Window,
 }
 
 impl<'g, C: Curve> QuerySums<'g, C> {
-    /// For the bases of `map`, whole or in chunks.
+    /// For the bases of `map`, whole or in chunks for which `bits` has room.
     pub(super) fn new(
         gpu: &'g Gpu,
+        bits: BitSums<'g, C>,
         (map, layout): (&QueryMap, &Layout),
         shape: Shape,
         names: PhaseNames,
     ) -> Result<Self, GpuError> {
-        let together = match shape.variant {
-            BitsVariant::Pattern => shape.slots,
-            BitsVariant::Each => 1,
-        };
+        let Shape { together, tails, window } = shape;
         let tail = QueryTerms::new(map, layout).tail;
         Ok(Self {
             places: QueryBits::new(gpu, map, layout)?,
-            bits: BitSums::new(gpu, shape.points.min(map.bases()), together)?,
-            tail: TailSums::new(gpu, &tail, shape.tails)?,
+            bits,
+            tail: TailSums::new(gpu, &tail, tails, window)?,
             together,
             names,
         })

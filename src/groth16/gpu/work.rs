@@ -1,22 +1,25 @@
 //! The circuit on the device, and the memory of every stage, kept from group to group.
 
+use std::thread;
+
 use blstrs::{G1Affine, G1Projective};
 use group::Group;
 use rayon::prelude::*;
 
 use super::clock::{Clock, Timed};
-use super::plan::{Mode, Plan};
+use super::plan::Plan;
 use super::query::{PhaseNames, QuerySums, Shape};
+use super::room::{HMsm, Room, Transforms};
 use super::{Job, Supply};
 use crate::field::Fr;
-use crate::gpu::generated::{GeneratedMsm, GeneratedQuotient, to_integers};
-use crate::gpu::msm::{Msm, MsmVariant, ScalarOrder};
-use crate::gpu::ntt::{NttVariant, Quotient, WantedRows, bit_reverse};
+use crate::gpu::generated::to_integers;
+use crate::gpu::msm::ScalarOrder;
+use crate::gpu::ntt::{WantedRows, bit_reverse};
 use crate::gpu::{DeviceBuffer, DeviceSlice, DeviceWitnesses, G1, G2, Gpu, GpuError, RowEvaluator};
-use crate::groth16::native::{G2Variant, NativeError, PartitionAssignment, RowSource};
+use crate::groth16::native::{NativeError, PartitionAssignment, RowSource, joined};
 use crate::params::layout::Query;
 use crate::progress::{Phase, Progress};
-use crate::r1cs::{self, Template};
+use crate::r1cs::{self, QueryMap, Template};
 use crate::witness::Layout;
 
 /// Everything on the device but the points.
@@ -39,76 +42,57 @@ pub(super) struct Work<'p> {
     pub(super) b_g2: QuerySums<'p, G2>,
 }
 
-/// Whose transforms make the quotient.
-enum Transforms<'p> {
-    /// Ours: h in bit-reversed order.
-    Fused(Quotient<'p>),
-    /// ec-gpu-gen's: h in natural order.
-    Generated(GeneratedQuotient<'p>),
-}
-
-/// Whose kernels sum over H.
-enum HMsm<'p> {
-    /// Ours, over the whole domain or a chunk of it.
-    Xyzz(Box<Msm<'p, G1>>),
-    /// ec-gpu-gen's.
-    Generated(GeneratedMsm<'p, G1>),
-}
-
 impl<'p> Work<'p> {
-    /// Takes the memory of a plan and puts the circuit on the device.
+    /// Puts the circuit on the device, into a room for its plan.
     pub(super) fn new(
         gpu: &'p Gpu,
+        room: Room<'p>,
         template: &Template,
         plan: &Plan,
         job: Job<'p>,
     ) -> Result<Self, GpuError> {
-        let Job { proof, variants, .. } = job;
-        let layout = Layout::new(proof.size);
-        let log_n = proof.size.circuit().log_n;
-        let n = 1usize << log_n;
-        let side = gpu.side()?;
-        let g2_gpu = match (variants.g2, plan.mode) {
-            (G2Variant::Parallel, Mode::Resident) => side,
-            _ => gpu,
+        let Room { g2_gpu, witnesses, a, b, h, transforms, h_msm, bits } = room;
+        let layout = Layout::new(job.proof.size);
+        let shape = Shape {
+            together: plan.together(job.variants.bits),
+            tails: plan.tails(),
+            window: job.variants.window_tail,
         };
-        let (slots, tails, variant) = (plan.slots, plan.tails(), variants.bits);
-        let in_g1 = |query| {
+        let in_g1 = |bits, map: &QueryMap| {
             let names = PhaseNames { bits: "bits", tail: "tail" };
-            let shape = Shape { points: plan.chunk_points::<G1>(), slots, tails, variant };
-            QuerySums::new(gpu, (&template.query(query), &layout), shape, names)
+            QuerySums::new(gpu, bits, (map, &layout), shape, names)
         };
-        let in_g2 = || {
+        let in_g2 = |bits, map: &QueryMap| {
             let names = PhaseNames { bits: "b_g2", tail: "b_g2" };
-            let shape = Shape { points: plan.chunk_points::<G2>(), slots, tails, variant };
-            QuerySums::new(g2_gpu, (&template.query(r1cs::Query::B), &layout), shape, names)
+            QuerySums::new(g2_gpu, bits, (map, &layout), shape, names)
         };
-        let work = Self {
+        // Each thread looks through millions of variables, and then copies what it found.
+        let (rows, l, a_query, b_queries) = thread::scope(|scope| {
+            let l = scope.spawn(|| in_g1(bits.l, &template.query(r1cs::Query::L)));
+            let a = scope.spawn(|| in_g1(bits.a, &template.query(r1cs::Query::A)));
+            let b = scope.spawn(|| {
+                let map = template.query(r1cs::Query::B);
+                Ok((in_g1(bits.b_g1, &map)?, in_g2(bits.b_g2, &map)?))
+            });
+            (RowEvaluator::new(gpu, template), joined(l), joined(a), joined(b))
+        });
+        let (rows, l, a_query) = (rows?, l?, a_query?);
+        let (b_g1, b_g2) = b_queries?;
+        Ok(Self {
             gpu,
             g2_gpu,
-            witnesses: DeviceWitnesses::new(side, layout, slots)?,
-            rows: RowEvaluator::new(gpu, template)?,
-            a: DeviceBuffer::new(gpu, n)?,
-            b: DeviceBuffer::new(gpu, n)?,
-            h: (plan.arrays() == 3).then(|| DeviceBuffer::new(gpu, n)).transpose()?,
-            transforms: match variants.ntt {
-                NttVariant::Fused => Transforms::Fused(Quotient::new(gpu, log_n, plan.twiddles())?),
-                NttVariant::Generated => Transforms::Generated(GeneratedQuotient::new(gpu, log_n)?),
-            },
-            h_msm: match variants.msm {
-                MsmVariant::Xyzz => {
-                    let points = n.min(plan.chunk_points::<G1>());
-                    HMsm::Xyzz(Box::new(Msm::new(gpu, points)?))
-                }
-                MsmVariant::Generated => HMsm::Generated(GeneratedMsm::new(gpu)?),
-            },
-            l: in_g1(r1cs::Query::L)?,
-            a_query: in_g1(r1cs::Query::A)?,
-            b_g1: in_g1(r1cs::Query::B)?,
-            b_g2: in_g2()?,
-        };
-        side.synchronize()?;
-        Ok(work)
+            witnesses,
+            rows,
+            a,
+            b,
+            h,
+            transforms,
+            h_msm,
+            l,
+            a_query,
+            b_g1,
+            b_g2,
+        })
     }
 
     /// `sum h_i H_i` of the partition whose assignment is in place `slot`.
@@ -142,7 +126,7 @@ impl<'p> Work<'p> {
                     points.slice(range.len()..points.len()).fill(0)?;
                     let h = natural.slice(range.start..range.start + points.len());
                     let bytes = 4 * (size_of::<Fr>() * h.len()) as u64;
-                    let HMsm::Xyzz(msm) = &self.h_msm else {
+                    let HMsm::Pairs(msm) = &self.h_msm else {
                         unreachable!("generated kernels are planned with resident points")
                     };
                     let run = || msm.run(points, h, ScalarOrder::Natural);
@@ -161,7 +145,7 @@ impl<'p> Work<'p> {
         h: DeviceSlice<'_, Fr>,
     ) -> Result<G1Projective, GpuError> {
         match &self.h_msm {
-            HMsm::Xyzz(msm) => {
+            HMsm::Pairs(msm) => {
                 let order = match self.transforms {
                     Transforms::Fused(_) => ScalarOrder::BitReversed,
                     Transforms::Generated(_) => ScalarOrder::Natural,
