@@ -1,4 +1,4 @@
-// Every launch constant. src/gpu/kernels.rs asserts the same numbers.
+// Every launch constant. src/gpu/kernels/ has the same numbers.
 
 // NTT: 2048 elements a block in 74 KB of shared memory, 8 in the registers of each thread; two
 // blocks a multiprocessor leave 128 registers a thread.

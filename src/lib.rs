@@ -12,12 +12,15 @@
 //!                     groth16/ assemble, verify ──> 192 bytes x partitions ──> out.proof
 //! ```
 //!
+//! Rows, transforms and sums run on the CPU (`r1cs/`, `ntt/`, `msm/`) or on a GPU (`gpu/`); the
+//! prover around them, `groth16/`, is the same.
+//!
 //! `reference/` wraps `storage-proofs-porep`: public inputs, and the oracle of our circuit.
 //! `sample/` makes sectors without sealing, `bench/` compares variants.
 //!
-//! Around it: `cli` and `settings` say what is wanted, `commands` does it, `progress`, `monitor`
-//! and `report` tell about it, `output`, `temporary` and `stop` keep files whole, `memory` and
-//! `device` refuse what cannot work, `exit` gives every failure its code.
+//! Around it: `cli` and `settings` say what is wanted, `commands` does it, `progress`, `monitor`,
+//! `report` and `trace` tell about it, `output`, `temporary`, `stop` and `bus` keep files whole,
+//! `memory` and `device` refuse what cannot work, `exit` gives every failure its code.
 
 pub mod bench;
 pub mod build;

@@ -24,10 +24,11 @@ use crate::exit::{Code, SomeFailed, code_of, render};
 use crate::groth16::prove::Prepared;
 use crate::groth16::verify::Verifier;
 use crate::groth16::{self, Prover};
+use crate::memory::Budget;
 use crate::output::Output;
 use crate::progress::timeline::milliseconds;
 use crate::report::Report;
-use crate::sector::{PROOF_BYTES, SectorSize};
+use crate::sector::{PROOF_BYTES, RegisteredProof, SectorSize};
 use crate::stop;
 use crate::variant::Job;
 
@@ -117,13 +118,23 @@ impl Batch<'_> {
     ) -> Option<Read> {
         let (session, proof) = (self.session, first.sector.registered_proof);
         // Without device, parameters or memory no sector of this size is proved, others may be.
-        match Early::start(session).and_then(|early| early.finish(proof)) {
+        let ready = Early::start(session).and_then(|early| early.finish(proof));
+        match ready.and_then(|ready| self.with_memory(ready, proof)) {
             Ok(ready) => self.prove_with(ready, first, tasks),
             Err(error) => {
                 self.fail(first.task, &error);
                 self.read_next(tasks)
             }
         }
+    }
+
+    /// `ready`, if there is memory for the sectors that are prepared ahead too.
+    fn with_memory(&self, ready: Ready, proof: RegisteredProof) -> Result<Ready> {
+        let (variants, jobs) = (ready.variants, self.jobs as u64);
+        let needed_bytes = groth16::memory_bytes(variants, ready.device.kind(), proof)
+            + jobs * groth16::prepared_bytes(variants, proof);
+        Budget::detect(self.session.settings.ram_bytes).check(needed_bytes)?;
+        Ok(ready)
     }
 
     fn prove_with(

@@ -74,8 +74,8 @@ pub(super) struct Patience<'a> {
     pub(super) cancelled: &'a AtomicBool,
 }
 
-/// Takes the first of `candidates` that nobody has, with some `patience`. Signals and `--timeout` end the
-/// process from outside, so they end the wait too.
+/// Takes the first of `candidates` that nobody has, with some `patience`. Signals and `--timeout`
+/// end the process from outside, so they end the wait too.
 pub(super) fn lock<'i>(
     folder: &Path,
     candidates: &[&'i GpuInfo],

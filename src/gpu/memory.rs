@@ -1,4 +1,5 @@
-//! How much device memory this process's buffers take: counted, and bounded where that is asked for.
+//! How much device memory this process's buffers take: counted, and bounded where that is asked
+//! for.
 
 use std::sync::Mutex;
 

@@ -99,8 +99,8 @@ impl<'g> QueryBits<'g> {
     }
 }
 
-/// The bits of the inputs' bases (none), of the prologue's, and of one challenge's, the last counted
-/// from the challenge's first bit.
+/// The bits of the inputs' bases (none), of the prologue's, and of one challenge's, the last
+/// counted from the challenge's first bit.
 fn table(map: &QueryMap) -> Vec<u32> {
     let mut table = vec![NO_BIT; map.challenge_base(0) + map.challenge.bases as usize];
     let mut fill = |first: usize, part: &QueryPart| {

@@ -50,8 +50,8 @@ pub struct Uploader<'g> {
     gpu: &'g Gpu,
     pin: PinVariant,
     lanes: Vec<Lane<'g>>,
-    /// The first bad point of each piece of an upload: here, because freeing device memory waits for
-    /// all work on the device.
+    /// The first bad point of each piece of an upload: here, because freeing device memory waits
+    /// for all work on the device.
     first_bad: DeviceBuffer<'g, u32>,
 }
 

@@ -31,8 +31,8 @@ pub struct Bellperson {
 }
 
 impl Bellperson {
-    /// Maps `params`, the checked parameters of `synthesizer`'s circuit; without one, partitions are
-    /// proved from the reference circuit.
+    /// Maps `params`, the checked parameters of `synthesizer`'s circuit; without one, partitions
+    /// are proved from the reference circuit.
     ///
     /// # Errors
     /// When the file cannot be mapped.

@@ -5,7 +5,8 @@
 //! C = sum_aux z_i L_i + sum h_i H_i + s A + r B1 - r s delta
 //! ```
 //!
-//! [`prove`] is the only orchestrator; a [`Prover`] turns a group of partitions into proofs.
+//! [`prove`] is the only orchestrator; a [`Prover`] turns a group of partitions into proofs. The
+//! [`native`] one computes its sums on a [`Backend`]: [`cpu`] or [`gpu`].
 
 pub mod bellperson;
 pub mod cpu;
@@ -39,7 +40,7 @@ use crate::progress::{Device, Progress};
 use crate::r1cs::NotABit;
 use crate::sector::RegisteredProof;
 use crate::variant::{ProverVariant, SynthVariant, Variants};
-use crate::witness::WitnessError;
+use crate::witness::{Layout, WitnessError};
 use native::NativeError;
 use synthesis::{Circuit, Synthesized, Synthesizer};
 
@@ -151,6 +152,19 @@ pub fn memory_bytes(variants: Variants, device: Device, proof: RegisteredProof) 
         (ProverVariant::Native, Device::Cpu) => cpu::memory_bytes(variants, proof),
         (ProverVariant::Native, Device::Gpu) => gpu::plan::host_bytes(variants, proof),
         (ProverVariant::Bellperson, _) => bellperson::memory_bytes(variants, proof),
+    }
+}
+
+/// Host memory of what [`Prover::synthesize`] makes of a sector ahead of its proof, in bytes.
+pub fn prepared_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
+    let group = group_partitions(proof) as u64;
+    let assignment = Layout::new(proof.size).bytes() as u64;
+    // a and b, of the input rows too.
+    let rows = 64 * (proof.size.circuit().constraints + proof.size.inputs() as u64);
+    match (variants.prover, variants.synth) {
+        (ProverVariant::Bellperson, _) => 0,
+        (ProverVariant::Native, SynthVariant::Compact) => group * assignment,
+        (ProverVariant::Native, _) => group * (assignment + rows),
     }
 }
 

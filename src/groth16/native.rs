@@ -1,8 +1,8 @@
 //! The native prover: synthesis, sums on some device, assembly. One for every device.
 //!
 //! In: the parameter file, and for a group of partitions the compact assignments. Out: one proof a
-//! partition. [`Sums`] are a device's part; what they need of the parameter file may arrive while the
-//! circuit is recorded and the witnesses are made.
+//! partition. [`Sums`] are a device's part; what they need of the parameter file may arrive while
+//! the circuit is recorded and the witnesses are made.
 //!
 //! ```text
 //! A = alpha + sum z_i A_i + r delta            B = beta + sum z_i B_i + s delta
@@ -168,7 +168,8 @@ pub struct Native<'p> {
 }
 
 impl<'p> Native<'p> {
-    /// A prover of `synthesizer`'s circuit, whose parameters these are and whose sums `sums` computes.
+    /// A prover of `synthesizer`'s circuit, whose parameters these are and whose sums `sums`
+    /// computes.
     pub fn new(
         parameters: &'p Parameters,
         synthesizer: Synthesizer,

@@ -190,8 +190,8 @@ pub fn check_field<T: DeviceData>(
     )
 }
 
-/// `field_chains_*`: `out[i] = input[2i] * input[2i + 1]^factors`, product by product, in `Scalar` or
-/// `Fp` by the size of `T`.
+/// `field_chains_*`: `out[i] = input[2i] * input[2i + 1]^factors`, product by product, in `Scalar`
+/// or `Fp` by the size of `T`.
 pub(in crate::gpu) fn multiply_chains<T: DeviceData>(
     gpu: &Gpu,
     out: DeviceSlice<'_, T>,

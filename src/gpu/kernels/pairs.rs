@@ -23,8 +23,8 @@ pub struct PairKernels {
     pub(in crate::gpu) points: Kernel,
 }
 
-/// Room for the points of a level of a window with `n` entries in `buckets` buckets: each bucket may
-/// have a single, and the last tile of the next round reads up to 63 points too many.
+/// Room for the points of a level of a window with `n` entries in `buckets` buckets: each bucket
+/// may have a single, and the last tile of the next round reads up to 63 points too many.
 pub(in crate::gpu) fn level_stride(n: usize, buckets: usize, level: usize) -> usize {
     ((n >> level) + buckets.min(n) + 64).next_multiple_of(64)
 }
@@ -204,8 +204,8 @@ pub(in crate::gpu) fn plan_levels<C: Curve>(
     Ok(())
 }
 
-/// Blocks a window that up to `points` pairs need: the kernel gives each block on a multiprocessor an
-/// equal share of what there is, in as few turns as the longest share allows.
+/// Blocks a window that up to `points` pairs need: the kernel gives each block on a multiprocessor
+/// an equal share of what there is, in as few turns as the longest share allows.
 fn pair_blocks(points: usize, batch: usize, multiprocessors: usize) -> u32 {
     let rows = points.div_ceil(PAIR_THREADS as usize);
     let slots = multiprocessors * PAIR_SLOTS;
@@ -213,8 +213,8 @@ fn pair_blocks(points: usize, batch: usize, multiprocessors: usize) -> u32 {
     count32((slots * turns).div_ceil(batch.max(1)).min(rows.div_ceil(PAIR_TILES.0)))
 }
 
-/// `msm_pair_entries_*` for round 0, `msm_pair_points_*` above: level `round` + 1 from `round`, after
-/// [`plan_levels`].
+/// `msm_pair_entries_*` for round 0, `msm_pair_points_*` above: level `round` + 1 from `round`,
+/// after [`plan_levels`].
 pub(in crate::gpu) fn pair_round<C: Curve>(
     gpu: &Gpu,
     kernels: PairKernels,
@@ -271,7 +271,8 @@ mod tests {
         }
     }
 
-    /// By the kernel's rule for its share, the blocks reach every row of any level with room for it.
+    /// By the kernel's rule for its share, the blocks reach every row of any level with room for
+    /// it.
     #[test]
     fn blocks_reach_every_row() {
         for (points, batch, multiprocessors) in

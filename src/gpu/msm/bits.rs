@@ -9,8 +9,8 @@ use super::tree::Entries;
 use crate::gpu::kernels::{self, Batch, PARTITIONS_MAX, Windows};
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, QueryBits, Xyzz};
 
-/// Rounds of pairs would save a third of the additions' time, some 40 ms of a 32 GiB sector, and take
-/// 96 bytes a base, which is better spent on resident bases.
+/// Rounds of pairs would save a third of the additions' time, some 40 ms of a 32 GiB sector, and
+/// take 96 bytes a base, which is better spent on resident bases.
 const NO_ROUNDS: usize = 0;
 
 /// For each of up to ten witnesses the sum of the bases whose bit is one.

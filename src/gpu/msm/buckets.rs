@@ -177,7 +177,10 @@ impl<'g, C: Curve> BucketSums<'g, C> {
 
     /// Enqueues the carries of all windows of `n` entries; then the buckets are complete.
     pub(super) fn fold_carries(&self, n: usize) -> Result<(), GpuError> {
+        let windows = self.windows.count as usize;
         let mut count = self.carries(n);
+        // That of as many points as there may be: the second set has room for no more sums.
+        let mut group = carry_group(windows * self.carries(self.n));
         let mut source = 0;
         while count > 0 {
             let sets = [0, 1].map(|i| Carries::<C> {
@@ -186,8 +189,8 @@ impl<'g, C: Curve> BucketSums<'g, C> {
             });
             let ends = (sets[1 - source], sets[source]);
             let buckets = self.buckets.as_slice();
-            let group = carry_group(count * self.windows.count as usize);
             count = kernels::fold_carries(self.gpu, buckets, ends, self.windows, count, group)?;
+            group = carry_group(windows * count);
             source = 1 - source;
             if count == 1 {
                 break;

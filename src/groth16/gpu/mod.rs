@@ -194,8 +194,8 @@ impl<'p> GpuSums<'p> {
     }
 }
 
-/// Uploads assignment after assignment, each with a permit, and tells when it is there, until no one
-/// gives permits.
+/// Uploads assignment after assignment, each with a permit, and tells when it is there, until no
+/// one gives permits.
 fn upload(
     work: &Work<'_>,
     (partitions, in_flight): (&[PartitionAssignment<'_>], &InFlight),

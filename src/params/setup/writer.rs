@@ -44,7 +44,8 @@ impl<'w> Writer<'w> {
         Ok(Self { file, layout, multiples, lanes: lanes.collect::<Result<_, _>>()?, progress })
     }
 
-    /// Runs `produce` as a phase that writes some bytes, and whose blocks are multiplied and written meanwhile; returns when all are.
+    /// Runs `produce` as a phase that writes some bytes, and whose blocks are multiplied and
+    /// written meanwhile; returns when all are.
     ///
     /// At most two blocks a thread are in flight.
     ///
