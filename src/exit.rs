@@ -105,6 +105,7 @@ const fn code_of_gpu_error(error: &GpuError) -> Code {
             Code::NoGpu
         }
         GpuError::OutOfMemory { .. } => Code::Memory,
+        GpuError::Driver { .. } if error.is_out_of_memory() => Code::Memory,
         GpuError::Driver { .. } => Code::GpuFault,
         GpuError::WrongResult { .. } => Code::Invalid,
         GpuError::BadPoint { .. } => Code::Parameters,
@@ -194,6 +195,7 @@ mod tests {
     use crate::device::NoGpu;
     use crate::groth16::native::NativeError;
     use crate::msm::BasesError;
+    use crate::params::setup::SetupError;
     use anyhow::Context;
     use cudarc::driver::DriverError;
     use cudarc::driver::sys::CUresult;
@@ -235,11 +237,14 @@ mod tests {
     fn faults_of_a_card_have_codes_by_their_kind() {
         let source = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
         let operation = "launch `ntt_pass_dif`".to_owned();
+        let short = DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        let locking = "lock 9 bytes of host memory".to_owned();
         for (error, code, says) in [
             (GpuError::NoDriver, Code::NoGpu, "libcuda"),
             (GpuError::NoSuchDevice { ordinal: 3, count: 1 }, Code::NoGpu, "got 3"),
             (GpuError::OutOfMemory { wanted_bytes: 9, free_bytes: 5 }, Code::Memory, "9 free"),
             (GpuError::Driver { operation, source }, Code::GpuFault, "launch `ntt_pass_dif`"),
+            (GpuError::Driver { operation: locking, source: short }, Code::Memory, "host memory"),
             (GpuError::WrongResult { what: "the sum" }, Code::Invalid, "the sum is wrong"),
             (GpuError::BadPoint { index: 7 }, Code::Parameters, "point 7"),
         ] {
@@ -247,6 +252,26 @@ mod tests {
             assert!(error.to_string().contains(says), "{says}");
             let error = anyhow::Error::from(error).context("prove");
             assert_eq!(code_of(&error), code, "{says}");
+        }
+    }
+
+    #[test]
+    fn a_failed_setup_has_the_code_of_what_failed() {
+        let source = DriverError(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+        let operation = "launch `fixed_base_g1`".to_owned();
+        let short = GpuError::OutOfMemory { wanted_bytes: 9, free_bytes: 5 };
+        let room = SetupError::NoRoom { folder: "out".into(), needed_bytes: 9, free_bytes: 5 };
+        let path = PathBuf::from("out/some.params");
+        for (error, code) in [
+            (SetupError::Gpu(GpuError::Driver { operation, source }), Code::GpuFault),
+            (SetupError::Gpu(short), Code::Memory),
+            (SetupError::Gpu(GpuError::NoDriver), Code::NoGpu),
+            (room, Code::Io),
+            (SetupError::Exists { path: path.clone() }, Code::Io),
+            (SetupError::Io { path, source: std::io::Error::other("disk full") }, Code::Io),
+        ] {
+            let text = error.to_string();
+            assert_eq!(code_of(&anyhow::Error::from(error)), code, "{text}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! What can go wrong on a GPU.
 
 use cudarc::driver::DriverError;
+use cudarc::driver::sys::CUresult;
 
 /// An error of the CUDA backend.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +54,15 @@ pub enum GpuError {
 }
 
 impl GpuError {
+    /// Whether memory is short, on the device or, where pages are locked, in the host.
+    pub const fn is_out_of_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::OutOfMemory { .. }
+                | Self::Driver { source: DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY), .. }
+        )
+    }
+
     /// Names the call that a driver error came from.
     pub(super) fn driver(operation: impl Into<String>) -> impl FnOnce(DriverError) -> GpuError {
         |source| GpuError::Driver { operation: operation.into(), source }
