@@ -12,6 +12,8 @@ fn bench(words: &str) -> Output {
         .arg("bench")
         .args(words.split_whitespace())
         .current_dir(env!("CARGO_MANIFEST_DIR"))
+        // The same on machines with a card.
+        .env("BELLMAN_NO_GPU", "1")
         .output()
         .expect("the binary starts")
 }
@@ -100,6 +102,8 @@ fn whole_proofs_are_compared() {
 
 #[test]
 fn what_cannot_be_measured_is_refused() {
+    let params = insecure_2kib();
+    let prove = format!("prove testdata/c1-2KiB.json --device gpu --params {}", params.display());
     for (words, code, part) in [
         ("synth testdata/c1-2KiB.json --partition 1", 2, "--partition"),
         ("synth testdata/c1-2KiB.json --variant g2=serial", 2, "no effect"),
@@ -111,7 +115,9 @@ fn what_cannot_be_measured_is_refused() {
         ("msm --log-n 20 --ram 256MiB", 6, "--ram"),
         ("rows testdata/c1-2KiB.json --ram 128MiB", 6, "--ram"),
         ("synth testdata/c1-2KiB.json --variant synth=classic --ram 256MiB", 6, "--ram"),
-        ("prove testdata/c1-2KiB.json --device gpu", 5, "no usable GPU"),
+        ("prove testdata/c1-2KiB.json --device gpu --params no/folder", 4, "no/folder"),
+        ("rows no/such/file --device gpu", 1, "no/such/file"),
+        (&prove, 5, "no usable GPU"),
     ] {
         let output = bench(words);
         let errors = String::from_utf8_lossy(&output.stderr);

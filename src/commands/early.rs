@@ -70,23 +70,22 @@ impl<'s> Early<'s> {
     /// What was begun, for a sector of this proof; anew where another size was expected.
     ///
     /// # Errors
-    /// When the device, the memory or the parameters cannot be had.
+    /// When the parameters, the device or the memory cannot be had, the first of them.
     pub(super) fn finish(mut self, proof: RegisteredProof) -> Result<Ready> {
         let (settings, size) = (&self.session.settings, proof.size);
         if self.expected.as_ref().is_none_or(|expected| expected.size != size) {
             self.expect(size)?;
         }
         let Expected { circuit, parameters, .. } = self.expected.expect("just made sure of");
-        let parameters = parameters.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        // One need not wait for a card to hear that there are no parameters.
-        let parameters = if self.device.is_finished() { parameters } else { Ok(parameters?) };
+        // Before the device: nobody need wait for a card to hear that there are no parameters.
+        let parameters =
+            parameters.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let device = self.device.finish(Some(size), self.session.progress())?;
         // Usage that only the machine's devices could decide.
         let variants = Variants::resolve(Job::Prove, Some(device.kind()), &settings.variant_flags)
             .map_err(|message| SettingsError::Variant { message })?;
         let needed_bytes = groth16::memory_bytes(variants, device.kind(), proof);
         Budget::detect(settings.ram_bytes).check(needed_bytes)?;
-        let parameters = parameters?;
         if settings.verify_params_digest {
             params::check::require_production(&parameters.parameters, self.session.progress())?;
         }

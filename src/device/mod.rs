@@ -309,11 +309,6 @@ impl Opening {
         Ok(Self { request, cancelled, thread: thread.transpose()? })
     }
 
-    /// Whether [`Opening::finish`] answers at once.
-    pub fn is_finished(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
     /// As [`open`].
     ///
     /// # Errors

@@ -17,6 +17,11 @@ pub fn cases() -> Vec<Case> {
         // The same on machines with a card: it is hidden, or there is none of that number.
         case("--device gpu", 5, "BELLMAN_NO_GPU is set").env("BELLMAN_NO_GPU", "1"),
         case("--gpu 0", 5, "BELLMAN_NO_GPU is set").env("BELLMAN_NO_GPU", "1"),
+        // What is wrong with the files is told first.
+        Case::new("neither", "--device gpu --params no/folder in.json out.proof", 4, "no/folder")
+            .env("BELLMAN_NO_GPU", "1")
+            .file("in.json", fixture("c1-2KiB.json")),
+        case("--device gpu", 3, "C1").env("BELLMAN_NO_GPU", "1").file("in.json", "{}"),
         case("--gpu 4096", 5, "no usable GPU"),
         case("--gpu GPU-00000000-0000-0000-0000-000000000000", 5, "no usable GPU"),
         case("--wait-gpu 1ms --device gpu", 5, "--device cpu").env("CUDA_VISIBLE_DEVICES", ""),

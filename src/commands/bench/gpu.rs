@@ -1,13 +1,12 @@
 //! Measurements on a GPU: timed by its events, results checked, rates beside the limits of the
 //! card that they were measured on.
 
-use std::path::Path;
-
 use anyhow::Result;
 use blstrs::{Fp, Scalar as Fr};
 
 use super::{Bench, planned_streamed};
 use crate::bench::{Arm, Effective, Work};
+use crate::c1::Sector;
 use crate::cli::{PrimeField, Repeat};
 use crate::gpu::bench::{FieldBench, RowsBench, SumBench, TransformBench, sum_additions};
 use crate::gpu::{FieldVariant, Gpu};
@@ -131,16 +130,15 @@ impl Bench<'_> {
     pub(super) fn rows_on(
         self,
         gpu: &Gpu,
-        c1: &Path,
+        sector: &Sector,
         partition: usize,
         repeat: Repeat,
     ) -> Result<()> {
         let arms = self.arms(&[])?;
-        let sector = self.sector(c1, partition)?;
         let size = sector.registered_proof.size;
         self.check_memory(planned_streamed(size))?;
         let template = Template::record(size, Matrices::Ab);
-        let witnesses = compact_assignments(&sector, partition..partition + 1)?;
+        let witnesses = compact_assignments(sector, partition..partition + 1)?;
         let bench = RowsBench::new(gpu, &template, &witnesses[0])?;
         let rows = bench.rows() as u64;
         let subject = self

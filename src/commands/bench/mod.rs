@@ -16,7 +16,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use self::gpu::Handles;
-use super::{Session, prove};
+use super::Session;
+use super::prove::{self, Opened};
 use crate::bench::sample::Meter;
 use crate::bench::{Arm, Plan, Subject, Work, compare};
 use crate::c1::Sector;
@@ -65,10 +66,11 @@ pub(super) fn run(session: &Session, command: &BenchCommand, meter: &mut Meter) 
             }
         }
         BenchCommand::Rows { ref c1, partition, repeat } => {
+            let sector = read_sector(session, c1, partition)?;
             let device = open(None)?;
             match device.gpu() {
-                None => bench(&device, meter).rows(c1, partition, repeat),
-                Some(gpu) => bench(&device, meter).rows_on(gpu, c1, partition, repeat),
+                None => bench(&device, meter).rows(&sector, partition, repeat),
+                Some(gpu) => bench(&device, meter).rows_on(gpu, &sector, partition, repeat),
             }
         }
         BenchCommand::Ntt { log_n, repeat } => {
@@ -94,8 +96,9 @@ pub(super) fn run(session: &Session, command: &BenchCommand, meter: &mut Meter) 
         }
         BenchCommand::Prove { ref c1, repeat } => {
             let sector = session.read_c1(c1)?.sector;
+            let opened = prove::open(session, sector.registered_proof.size)?;
             let device = open(Some(sector.registered_proof.size))?;
-            bench(&device, meter).prove(&sector, &device, repeat)
+            bench(&device, meter).prove(&sector, &opened, &device, repeat)
         }
     }
 }
@@ -112,7 +115,7 @@ impl Bench<'_> {
     /// One partition, each result dropped before the next is made.
     fn synth(self, c1: &Path, partition: usize, repeat: Repeat) -> Result<()> {
         let arms = self.arms(&[])?;
-        let sector = self.sector(c1, partition)?;
+        let sector = read_sector(self.session, c1, partition)?;
         let size = sector.registered_proof.size;
         let has = |synth| arms.iter().any(|arm| arm.variants.synth == synth);
         let compact = has(SynthVariant::Compact);
@@ -142,7 +145,7 @@ impl Bench<'_> {
             let message = "`--partition all` measures `synth=compact` only";
             bail!(SettingsError::Variant { message: message.to_owned() });
         }
-        let sector = self.sector(c1, 0)?;
+        let sector = read_sector(self.session, c1, 0)?;
         let proof = sector.registered_proof;
         let group = groth16::group_partitions(proof) as u64;
         self.check_memory(group * Layout::new(proof.size).bytes() as u64)?;
@@ -157,13 +160,12 @@ impl Bench<'_> {
     }
 
     /// a and b of one partition, in blocks.
-    fn rows(self, c1: &Path, partition: usize, repeat: Repeat) -> Result<()> {
+    fn rows(self, sector: &Sector, partition: usize, repeat: Repeat) -> Result<()> {
         let arms = self.arms(&[])?;
-        let sector = self.sector(c1, partition)?;
         let size = sector.registered_proof.size;
         self.check_memory(planned_streamed(size))?;
         let template = Template::record(size, Matrices::Ab);
-        let witnesses = compact_assignments(&sector, partition..partition + 1)?;
+        let witnesses = compact_assignments(sector, partition..partition + 1)?;
         let evaluator = Evaluator::new(&template, &witnesses[0]);
         let subject = self.subject("rows", "rows").of_partition(size, partition);
         self.compare(subject, &arms, repeat, |_| {
@@ -233,7 +235,13 @@ impl Bench<'_> {
 
     /// Whole proofs; a false one ends the comparison. bellperson's run on the CPU whatever the
     /// device.
-    fn prove(self, sector: &Sector, device: &OpenDevice, repeat: Repeat) -> Result<()> {
+    fn prove(
+        self,
+        sector: &Sector,
+        opened: &Opened,
+        device: &OpenDevice,
+        repeat: Repeat,
+    ) -> Result<()> {
         let arms = self.arms(&[])?;
         let proof = sector.registered_proof;
         let settings = &self.session.settings;
@@ -241,7 +249,6 @@ impl Bench<'_> {
             arms.iter().map(|arm| groth16::memory_bytes(arm.variants, self.device, proof)).max();
         Budget::detect(settings.ram_bytes).check(needed_bytes.unwrap_or(0))?;
         let handles = device.gpu().map(|gpu| Handles::new(gpu, &arms)).transpose()?;
-        let opened = prove::open(self.session, proof.size)?;
         let subject = self.subject("prove", "proofs").of_sector(proof.size);
         let vram_bytes = settings.device.vram_bytes;
         self.compare(subject, &arms, repeat, |&variants| {
@@ -284,16 +291,6 @@ impl Bench<'_> {
         Subject::new(bench, unit, self.info.clone())
     }
 
-    /// A sector that has the partition.
-    fn sector(&self, c1: &Path, partition: usize) -> Result<Sector> {
-        let sector = self.session.read_c1(c1)?.sector;
-        let last = sector.registered_proof.partitions() - 1;
-        if partition > last {
-            bail!(SettingsError::Partition { last, got: partition });
-        }
-        Ok(sector)
-    }
-
     fn compare<V>(
         self,
         subject: Subject,
@@ -314,6 +311,16 @@ impl Bench<'_> {
         }
         self.session.write_json(&comparison.to_json())
     }
+}
+
+/// A sector that has the partition.
+fn read_sector(session: &Session, c1: &Path, partition: usize) -> Result<Sector> {
+    let sector = session.read_c1(c1)?.sector;
+    let last = sector.registered_proof.partitions() - 1;
+    if partition > last {
+        bail!(SettingsError::Partition { last, got: partition });
+    }
+    Ok(sector)
 }
 
 fn both_provers() -> [VariantFlag; 1] {
