@@ -6,7 +6,7 @@ INSECURE = target/insecure-params
 INSECURE_2KIB = $(INSECURE)/v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-0-0-sha256_hasher-032d3138d22506ec0082ed72b2dcba18df18477904e35bafee82b3793b06832f.params
 
 .PHONY: help demo test lint build fuzz testdata testdata-proof parity-full cuda gpu-test-build \
-	gpu-test peers
+	gpu-test peers verify-upstream
 
 help:
 	@echo 'make demo      build, make insecure 2 KiB parameters, prove and verify a sector'
@@ -17,6 +17,7 @@ help:
 	@echo 'make cuda      fetch a pinned nvcc into .cuda/, with pip'
 	@echo 'make gpu-test  build and run the GPU tests; gpu-test-build only packs them'
 	@echo 'make peers     build the program that proves with supraseal-c2, to compare with'
+	@echo 'make verify-upstream C1=FILE VK=FILE PROOF=FILE  what upstream says of a proof of any size'
 	@echo 'make parity-full  compare the large circuits with the reference, a quarter of an hour'
 
 # Both build one profile, so that the second finds the first one's work.
@@ -50,6 +51,13 @@ testdata:
 testdata-proof: $(INSECURE_2KIB)
 	PROVE_TESTDATA=$(NAME) $(CARGO) test --release --locked --test oracle committed
 	$(MAKE) testdata
+
+# Upstream's word on a proof that was made elsewhere, and on false ones near it.
+verify-upstream:
+	@test -n '$(C1)' -a -n '$(VK)' -a -n '$(PROOF)' || \
+		{ echo 'usage: make verify-upstream C1=FILE VK=FILE PROOF=FILE' >&2; exit 2; }
+	VERIFY_C1='$(C1)' VERIFY_VK='$(VK)' VERIFY_PROOF='$(PROOF)' $(CARGO) test --release --locked \
+		--test oracle -- --ignored --nocapture a_proof_from_outside
 
 # Every row of the 512 MiB, 32 GiB and 64 GiB circuits, and every value of one partition of a
 # sample of each, against the reference.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use bellperson::groth16::Parameters;
 use blstrs::Bls12;
+use filecoin_proofs::constants::SectorShape2KiB;
 use filecoin_proofs_api::seal::VanillaSealProof;
 use storage_proofs_core::compound_proof::CompoundProof;
 
@@ -18,8 +19,8 @@ pub fn compound_prove(sector: &Sector, params: PathBuf) -> Result<Vec<u8>> {
         bail!("not a 2 KiB sector");
     };
     let groth_params = Parameters::<Bls12>::build_mapped_parameters(params, false)?;
-    let (params, inputs) = sector.statement()?;
-    let proofs = Compound::circuit_proofs(
+    let (params, inputs) = sector.statement::<SectorShape2KiB>()?;
+    let proofs = Compound::<SectorShape2KiB>::circuit_proofs(
         &inputs,
         vanilla_proofs,
         &params.vanilla_params,
