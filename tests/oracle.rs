@@ -76,8 +76,8 @@ fn a_proof_from_outside_verifies_and_nothing_near_it() {
     // `verify_seal` looks for the key under its own name.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("target/tmp exists");
     fs::write(folder.path().join(vk_name(registered)), read(&vk)).expect("the folder is ours");
-    let asks_verify_seal = sector.is_of_the_usual_miner()
-        && !registered.feature_enabled(ApiFeature::NonInteractivePoRep);
+    let is_interactive = !registered.feature_enabled(ApiFeature::NonInteractivePoRep);
+    let asks_verify_seal = sector.is_of_the_usual_miner() && is_interactive;
     let check = |door: &str, what: &str, said: Result<bool>, verdict: bool| {
         // Bytes that are no point are an error upstream, and refused as well.
         let said = said.map_err(|error| error.to_string());
@@ -93,8 +93,13 @@ fn a_proof_from_outside_verifies_and_nothing_near_it() {
     println!("{registered:?}, {} bytes; verify_seal is asked: {asks_verify_seal}", proof.len());
     judge("the proof", &sector, &proof, true);
     let mut other = Sector(sector.0.clone());
-    other.0.seed[0] ^= 1;
-    judge("another seed", &other, &proof, false);
+    other.0.comm_r[0] ^= 1;
+    judge("another comm_r", &other, &proof, false);
+    if is_interactive {
+        other.0.comm_r[0] ^= 1;
+        other.0.seed[0] ^= 1;
+        judge("another seed", &other, &proof, false);
+    }
     for (partition, start) in (0..proof.len()).step_by(192).enumerate() {
         let mut bent = proof.clone();
         // The flag that tells A from -A: still a point.

@@ -70,14 +70,14 @@ impl<'s> Early<'s> {
     /// What was begun, for a sector of this proof; anew where another size was expected.
     ///
     /// # Errors
-    /// When the parameters, the device or the memory cannot be had.
+    /// When the parameters, the device or the memory cannot be had, the first of them.
     pub(super) fn finish(mut self, proof: RegisteredProof) -> Result<Ready> {
         let (settings, size) = (&self.session.settings, proof.size);
         if self.expected.as_ref().is_none_or(|expected| expected.size != size) {
             self.expect(size)?;
         }
         let Expected { circuit, parameters, .. } = self.expected.expect("just made sure of");
-        // First: one need not wait for a card to hear that there are no parameters.
+        // Before the device: nobody need wait for a card to hear that there are no parameters.
         let parameters =
             parameters.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let device = self.device.finish(Some(size), self.session.progress())?;

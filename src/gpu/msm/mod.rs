@@ -34,8 +34,8 @@ const REDUCE_THREADS_WANTED: usize = 1 << 17;
 pub enum MsmVariant {
     /// Ours: signed digits, sorted; in G1, rounds of batched affine additions of pairs while buckets
     /// have many entries; XYZZ additions of what is left. On an H200 (2026-11-29), with rounds and
-    /// without, 562 and 656 ms at 2^27 points of G1, 26.8 and 28.6 at 2^22, 11.0 and 9.7 at 2^20: fewer
-    /// than 2^21 points do without.
+    /// without, 562 and 656 ms at 2^27 points of G1, 26.8 and 28.6 at 2^22, 11.0 and 9.7 at 2^20: up to
+    /// 2^24 points, as many as a streamed chunk has at most, do without.
     #[default]
     Pairs,
     /// ec-gpu-gen's multiexp. 2,983 ms at 2^26.

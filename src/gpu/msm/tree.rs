@@ -31,9 +31,10 @@ pub(super) struct Level<'a, C: Curve> {
     pub(super) starts: DeviceSlice<'a, u32>,
 }
 
-/// Points of a sum from which rounds are faster than XYZZ additions alone: 26.8 for 28.6 ms at 2^22
-/// points of G1, 11.0 for 9.7 at 2^20 (H200, 2026-11-29).
-const POINTS_MIN: usize = 1 << 21;
+/// Points of a sum from which it begins with rounds. They gain 6 % at 2^24 points of G1 and 14 % at
+/// 2^27 (H200, 2026-11-29), lose at 2^20, and hold points for every entry of a batch: 8 GB that the
+/// cards have not on which points pass through in chunks, of 2^24 at most.
+const POINTS_MIN: usize = 1 << 25;
 
 /// Whether a sum of `n` points begins with rounds: a curve without kernels for them has none.
 pub(super) fn has_rounds<C: Curve>(n: usize) -> bool {
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn small_sums_and_g2_do_without_rounds() {
-        assert!(has_rounds::<G1>(1 << 21) && !has_rounds::<G1>((1 << 21) - 1));
+        assert!(has_rounds::<G1>(1 << 25) && !has_rounds::<G1>(1 << 24));
         assert!(!has_rounds::<G2>(1 << 27));
     }
 }

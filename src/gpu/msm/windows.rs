@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn small_sums_weigh_a_bucket_as_before_pairs() {
-        let (below, above) = ((1 << 21) - 1, 1 << 21);
+        let (below, above) = (1 << 24, 1 << 25);
         assert_eq!([bucket_cost::<G1>(below), bucket_cost::<G1>(above)], [2.75, 10.0]);
         assert_eq!(bucket_cost::<G2>(above), 2.75);
     }
