@@ -99,6 +99,12 @@ fn cli_a_card_in_use_is_refused_or_waited_for() {
     assert!(run.code == Some(5) && start.elapsed() > Duration::from_millis(300), "{}", run.stderr);
     let (run, _) = prove_2kib(&format!("{options} --wait-gpu 10m --timeout 300ms"), &[]);
     assert_eq!(run.code, Some(9), "{}", run.stderr);
+    // Nobody waits for a card to hear that the C1 is wrong.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("in.json"), "{}").expect("ours");
+    let words = format!("in.json out.proof {options} --wait-gpu 10m --timeout 1m");
+    let run = prove(folder.path(), &words, &[]);
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
     let releaser = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(500));
         drop(held);

@@ -18,7 +18,7 @@ pub(super) struct Table {
     pub(super) values: Vec<Fr>,
     places: HashMap<[u64; 4], u16>,
     /// Sums of two fixed coefficients, `[left][right]`, once they are known: two sums in a row share
-    /// most operands, so that 32 GiB have 2.8 million such sums of a few thousand kinds.
+    /// most operands, so that a challenge has millions of such sums, of a few thousand kinds.
     pairs: Vec<Pair>,
 }
 

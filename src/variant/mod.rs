@@ -349,17 +349,15 @@ impl Variants {
     fn check_windows(&self, device: Option<Device>) -> Result<(), String> {
         let windows = [("window.h", self.window_h), ("window.tail", self.window_tail)];
         for (stage, window) in windows {
-            match window {
-                Window::Bits(bits)
-                    if bits.get() > WINDOW_BITS_MAX && device == Some(Device::Gpu) =>
-                {
-                    return Err(format!(
-                        "`--variant {stage}={window}`: expected `auto` or a window of {} to \
-                         {WINDOW_BITS_MAX} bits on a GPU, got {window}",
-                        Window::BITS_MIN
-                    ));
-                }
-                _ => {}
+            if let Window::Bits(bits) = window
+                && bits.get() > WINDOW_BITS_MAX
+                && device == Some(Device::Gpu)
+            {
+                return Err(format!(
+                    "`--variant {stage}={window}`: expected `auto` or a window of {} to \
+                     {WINDOW_BITS_MAX} bits on a GPU, got {window}",
+                    Window::BITS_MIN
+                ));
             }
         }
         Ok(())

@@ -232,22 +232,6 @@ mod tests {
     }
 
     #[test]
-    fn tails_of_fewer_terms_than_planned_take_no_more() {
-        for size in SectorSize::ALL {
-            let layout = Layout::new(size);
-            let planned = layout.inputs() + layout.full();
-            for window in ["auto", "9", "13"].map(|text| text.parse().expect("a window")) {
-                for together in [1, TAILS_MAX] {
-                    let bytes = |terms| TailSums::<G1>::bytes(terms, together, window);
-                    for terms in (50..100).map(|percent| planned * percent / 100) {
-                        assert!(bytes(terms) <= bytes(planned), "{size}: {terms} of {planned}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
     fn windows_are_part_of_the_plan() {
         let proof = RegisteredProof { size: SectorSize::GiB32, version: ProofVersion::V1_1 };
         let planned_bytes = |window_h: &str, window_tail: &str| {
