@@ -15,29 +15,27 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::early::{Early, Ready};
+use super::early::{Circumstances, Early, Ready};
 use super::prove::{backend, deliver};
-use super::{Session, parameters_info, shown};
+use super::{Session, shown};
 use crate::c1::Sector;
 use crate::cli::BatchArgs;
 use crate::exit::{Code, SomeFailed, code_of, render};
 use crate::groth16::prove::Prepared;
 use crate::groth16::verify::Verifier;
 use crate::groth16::{self, Prover};
-use crate::memory::Budget;
 use crate::output::Output;
 use crate::progress::timeline::milliseconds;
 use crate::report::Report;
 use crate::sector::{PROOF_BYTES, RegisteredProof, SectorSize};
 use crate::stop;
-use crate::variant::Job;
 
 pub(super) fn run(session: &Session, args: &BatchArgs) -> Result<()> {
     let folder = &args.out_dir;
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
     let jobs = args.jobs as usize;
-    let mut batch = Batch { session, jobs, rows: Vec::new(), run: None };
+    let mut batch = Batch { session, jobs, rows: Vec::new(), last: None };
     let mut tasks = args.tasks().into_iter();
     let mut next = batch.read_next(&mut tasks);
     while let Some(first) = next {
@@ -94,8 +92,8 @@ struct Batch<'s> {
     session: &'s Session,
     jobs: usize,
     rows: Vec<Row>,
-    /// What the last prover ran with.
-    run: Option<Report>,
+    /// How the last proofs were made.
+    last: Option<(RegisteredProof, Circumstances)>,
 }
 
 impl Batch<'_> {
@@ -118,23 +116,14 @@ impl Batch<'_> {
     ) -> Option<Read> {
         let (session, proof) = (self.session, first.sector.registered_proof);
         // Without device, parameters or memory no sector of this size is proved, others may be.
-        let ready = Early::start(session).and_then(|early| early.finish(proof));
-        match ready.and_then(|ready| self.with_memory(ready, proof)) {
+        let ahead = self.jobs as u64;
+        match Early::start(session).and_then(|early| early.finish(proof, ahead)) {
             Ok(ready) => self.prove_with(ready, first, tasks),
             Err(error) => {
                 self.fail(first.task, &error);
                 self.read_next(tasks)
             }
         }
-    }
-
-    /// `ready`, if there is memory for the sectors that are prepared ahead too.
-    fn with_memory(&self, ready: Ready, proof: RegisteredProof) -> Result<Ready> {
-        let (variants, jobs) = (ready.variants, self.jobs as u64);
-        let needed_bytes = groth16::memory_bytes(variants, ready.device.kind(), proof)
-            + jobs * groth16::prepared_bytes(variants, proof);
-        Budget::detect(self.session.settings.ram_bytes).check(needed_bytes)?;
-        Ok(ready)
     }
 
     fn prove_with(
@@ -168,16 +157,7 @@ impl Batch<'_> {
             }
             preparing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
-        let mut run = session.report("batch").with_proof(proof);
-        run.device = device.info();
-        run.peak_vram_bytes = device.peak_vram_bytes();
-        run.variants = variants.names(Job::Prove, device.kind()).into_iter().collect();
-        run.parameters = Some(parameters_info(
-            parameters.parameters.path(),
-            parameters.parameters.security(),
-            parameters.warm_fraction,
-        ));
-        self.run = Some(run);
+        self.last = Some((proof, Circumstances::of(&device, variants, &parameters)));
         next
     }
 
@@ -244,19 +224,10 @@ impl Batch<'_> {
     fn tell(self) -> Result<()> {
         let failed = self.rows.iter().filter(|row| row.error.is_some()).count();
         let total = self.rows.len();
-        let now = self.session.report("batch");
-        let run = match self.run {
-            Some(last) => Report {
-                sector_size: last.sector_size,
-                registered_proof: last.registered_proof,
-                partitions: last.partitions,
-                device: last.device,
-                variants: last.variants,
-                parameters: last.parameters,
-                peak_vram_bytes: last.peak_vram_bytes,
-                ..now
-            },
-            None => now,
+        let run = self.session.report("batch");
+        let run = match self.last {
+            Some((proof, circumstances)) => circumstances.told_in(run.with_proof(proof)),
+            None => run,
         };
         let made = total - failed;
         let seconds_per_proof = (made > 0).then(|| run.total_ms / 1000.0 / made as f64);

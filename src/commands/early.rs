@@ -1,24 +1,26 @@
 //! What a proof needs besides its sector, begun while the C1 is read: the device, and for the size
 //! that the C1 seems to have the parameters and the circuit.
 //!
-//! Errors wait until the C1 is known to be good. Threads are left behind when it is not: the
-//! process is about to end.
+//! Errors wait until the C1 is known to be good. Threads that are not waited for come to their own
+//! end.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
 
-use super::Session;
-use super::prove::{Opened, open_parameters};
+use super::prove::{Opened, open_parameters, require_digest};
+use super::{Session, parameters_info};
 use crate::device::{OpenDevice, Opening};
+use crate::groth16;
 use crate::groth16::synthesis::Circuit;
 use crate::memory::Budget;
 use crate::progress::Progress;
+use crate::report::{DeviceInfo, ParametersInfo, Report};
 use crate::sector::{RegisteredProof, SectorSize};
 use crate::settings::SettingsError;
 use crate::variant::{Job, ProverVariant, Variants};
-use crate::{groth16, params};
 
 /// A started device and, once [`Early::expect`] was told a size, parameters and a circuit.
 pub(super) struct Early<'s> {
@@ -67,11 +69,12 @@ impl<'s> Early<'s> {
         Ok(())
     }
 
-    /// What was begun, for a sector of this proof; anew where another size was expected.
+    /// What was begun, for a sector of this proof; anew where another size was expected. There is
+    /// memory for the proof, and for `ahead` sectors that are prepared meanwhile.
     ///
     /// # Errors
     /// When the parameters, the device or the memory cannot be had, the first of them.
-    pub(super) fn finish(mut self, proof: RegisteredProof) -> Result<Ready> {
+    pub(super) fn finish(mut self, proof: RegisteredProof, ahead: u64) -> Result<Ready> {
         let (settings, size) = (&self.session.settings, proof.size);
         if self.expected.as_ref().is_none_or(|expected| expected.size != size) {
             self.expect(size)?;
@@ -84,12 +87,38 @@ impl<'s> Early<'s> {
         // Usage that only the machine's devices could decide.
         let variants = Variants::resolve(Job::Prove, Some(device.kind()), &settings.variant_flags)
             .map_err(|message| SettingsError::Variant { message })?;
-        let needed_bytes = groth16::memory_bytes(variants, device.kind(), proof);
+        let needed_bytes = groth16::memory_bytes(variants, device.kind(), proof)
+            + ahead * groth16::prepared_bytes(variants, proof);
         Budget::detect(settings.ram_bytes).check(needed_bytes)?;
-        if settings.verify_params_digest {
-            params::check::require_production(&parameters.parameters, self.session.progress())?;
-        }
+        require_digest(self.session, &parameters)?;
         Ok(Ready { device, variants, parameters, circuit })
+    }
+}
+
+/// What a report tells of how proofs were made.
+pub(super) struct Circumstances {
+    device: DeviceInfo,
+    peak_vram_bytes: u64,
+    variants: BTreeMap<&'static str, String>,
+    parameters: ParametersInfo,
+}
+
+impl Circumstances {
+    /// After proving with `device`, `variants` and `parameters`.
+    pub(super) fn of(device: &OpenDevice, variants: Variants, parameters: &Opened) -> Self {
+        let Opened { parameters, warm_fraction, .. } = parameters;
+        Self {
+            device: device.info(),
+            peak_vram_bytes: device.peak_vram_bytes(),
+            variants: variants.names(Job::Prove, device.kind()).into_iter().collect(),
+            parameters: parameters_info(parameters.path(), parameters.security(), *warm_fraction),
+        }
+    }
+
+    /// `report` with them.
+    pub(super) fn told_in(self, report: Report) -> Report {
+        let Self { device, peak_vram_bytes, variants, parameters } = self;
+        Report { device, peak_vram_bytes, variants, parameters: Some(parameters), ..report }
     }
 }
 

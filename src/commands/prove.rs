@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Result;
 use sha2::{Digest, Sha256};
 
-use super::early::{Early, Ready};
-use super::{Session, parameters_info, shown};
+use super::early::{Circumstances, Early, Ready};
+use super::{Session, shown};
 use crate::c1::{self, IdSource, Ids};
 use crate::device::OpenDevice;
 use crate::groth16::verify::Verifier;
@@ -17,7 +17,6 @@ use crate::params::{self, Folder, Parameters};
 use crate::progress::{Phase, Progress};
 use crate::sector::{PROOF_BYTES, SectorSize};
 use crate::temporary;
-use crate::variant::Job;
 
 pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let settings = &session.settings;
@@ -29,21 +28,16 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let progress = session.progress();
     progress.note(&format!("{}: {shape}; {proof}, {}", shown(c1), describe(&ids)));
 
-    let Ready { device, variants, parameters, circuit } = early.finish(proof)?;
-    let Opened { parameters, warm_fraction, verifier } = parameters;
+    let Ready { device, variants, parameters, circuit } = early.finish(proof, 0)?;
     let backend = backend(&device, settings.device.vram_bytes);
-    let prover = groth16::prover(variants, backend, &parameters, proof, circuit)?;
+    let prover = groth16::prover(variants, backend, &parameters.parameters, proof, circuit)?;
 
-    let proofs = groth16::prove::prove(&sector, &*prover, &verifier, progress)?;
+    let proofs = groth16::prove::prove(&sector, &*prover, &parameters.verifier, progress)?;
     let bytes = groth16::proof::encode(proof, &proofs);
     deliver(session, &output, &bytes)?;
 
-    let mut report = session.report("prove").with_proof(proof);
-    report.device = device.info();
-    report.peak_vram_bytes = device.peak_vram_bytes();
-    report.variants = variants.names(Job::Prove, device.kind()).into_iter().collect();
-    let security = parameters.security();
-    report.parameters = Some(parameters_info(parameters.path(), security, warm_fraction));
+    let report = session.report("prove").with_proof(proof);
+    let mut report = Circumstances::of(&device, variants, &parameters).told_in(report);
     report.proof_bytes = Some(bytes.len());
     report.proof_sha256 = Some(hex::encode(Sha256::digest(&bytes)));
     session.tell_delivered(&report, out)
@@ -77,12 +71,17 @@ pub(super) struct Opened {
 }
 
 pub(super) fn open(session: &Session, size: SectorSize) -> Result<Opened> {
-    let (settings, progress) = (&session.settings, session.progress());
-    let opened = open_parameters(&settings.params, size, progress)?;
-    if settings.verify_params_digest {
-        params::check::require_production(&opened.parameters, progress)?;
-    }
+    let opened = open_parameters(&session.settings.params, size, session.progress())?;
+    require_digest(session, &opened)?;
     Ok(opened)
+}
+
+/// Demands the network's parameters where the settings do.
+pub(super) fn require_digest(session: &Session, opened: &Opened) -> Result<()> {
+    if session.settings.verify_params_digest {
+        params::check::require_production(&opened.parameters, session.progress())?;
+    }
+    Ok(())
 }
 
 /// Opens the parameters of `size`, with the cheap checks.
