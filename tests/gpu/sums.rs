@@ -137,14 +137,15 @@ fn check_chunks<C: Curve>(
     assert!(total == expected, "{} bases in chunks of {chunk}", affine.len());
 }
 
-macro_rules! check_bit_sizes {
-    ($curve:ty, $affine:ty, $projective:ty, $sizes:expr) => {
+/// Calls `$check` with hostile points of every size.
+macro_rules! check_sizes {
+    ($check:ident, $curve:ty, $affine:ty, $projective:ty, $sizes:expr) => {
         let gpu = gpu();
         for n in $sizes {
             let projective: Vec<$projective> = hostile_points(n);
             let mut affine = vec![<$affine>::identity(); n];
             <$projective>::batch_normalize(&projective, &mut affine);
-            check_bit_sums::<$curve>(&gpu, &affine, &projective);
+            $check::<$curve>(&gpu, &affine, &projective);
         }
     };
 }
@@ -152,14 +153,14 @@ macro_rules! check_bit_sizes {
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]
 fn small_bit_sums_agree_with_blst() {
-    check_bit_sizes!(G1, G1Affine, G1Projective, [0, 1, 31, 32, 33, 1025, 4096]);
-    check_bit_sizes!(G2, G2Affine, G2Projective, [0, 1, 33, 1023]);
+    check_sizes!(check_bit_sums, G1, G1Affine, G1Projective, [0, 1, 31, 32, 33, 1025, 4096]);
+    check_sizes!(check_bit_sums, G2, G2Affine, G2Projective, [0, 1, 33, 1023]);
 }
 
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]
 fn large_bit_sums_agree_with_blst() {
-    check_bit_sizes!(G1, G1Affine, G1Projective, [(1 << 18) + 1]);
+    check_sizes!(check_bit_sums, G1, G1Affine, G1Projective, [(1 << 18) + 1]);
 }
 
 /// Tails over every third base, gathered whole or from chunks, against blst.
@@ -211,30 +212,18 @@ fn check_tail<C: Curve>(gpu: &Gpu, affine: &[C::Affine], projective: &[C::Projec
     }
 }
 
-macro_rules! check_tail_sizes {
-    ($curve:ty, $affine:ty, $projective:ty, $sizes:expr) => {
-        let gpu = gpu();
-        for n in $sizes {
-            let projective: Vec<$projective> = hostile_points(n);
-            let mut affine = vec![<$affine>::identity(); n];
-            <$projective>::batch_normalize(&projective, &mut affine);
-            check_tail::<$curve>(&gpu, &affine, &projective);
-        }
-    };
-}
-
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]
 fn small_tails_agree_with_blst() {
-    check_tail_sizes!(G1, G1Affine, G1Projective, [0, 1, 2, 33, 1025]);
-    check_tail_sizes!(G2, G2Affine, G2Projective, [1, 65]);
+    check_sizes!(check_tail, G1, G1Affine, G1Projective, [0, 1, 2, 33, 1025]);
+    check_sizes!(check_tail, G2, G2Affine, G2Projective, [1, 65]);
 }
 
 #[test]
 #[ignore = "needs a GPU: make gpu-test"]
 fn large_tails_agree_with_blst() {
-    check_tail_sizes!(G1, G1Affine, G1Projective, [(1 << 17) + 1]);
-    check_tail_sizes!(G2, G2Affine, G2Projective, [1 << 13]);
+    check_sizes!(check_tail, G1, G1Affine, G1Projective, [(1 << 17) + 1]);
+    check_sizes!(check_tail, G2, G2Affine, G2Projective, [1 << 13]);
 }
 
 /// A query's bits and tail over the bases (i + 1) G add up to what the assignment says.
