@@ -21,7 +21,9 @@ use prove::groth16::{self, Backend, Blinding, ProveError};
 use prove::params::layout::Query;
 use prove::params::{Folder, FolderChoice, Parameters};
 use prove::progress::{Device, Silent};
-use prove::sector::SectorSize;
+use prove::sample::{self, Data, SampleOptions};
+use prove::sector::{ProofVersion, RegisteredProof, SectorSize};
+use prove::sys;
 use prove::variant::{self, VariantFlag, Variants};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -56,7 +58,10 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str) -> Self {
-        let sector = sector(name);
+        Self::of(sector(name))
+    }
+
+    fn of(sector: Sector) -> Self {
         let parameters = parameters(sector.registered_proof.size);
         let verifier = Verifier::new(parameters.vk());
         Self { sector, parameters, verifier }
@@ -148,6 +153,24 @@ fn proof_of_an_8mib_sector_has_the_cpus_bytes() {
     same_as_the_cpu(&["c1-8MiB.json"]);
 }
 
+/// A sample, because no sealed sector of this size fits in the tree; resident, then in chunks.
+#[test]
+#[ignore = "needs a GPU"]
+fn proof_of_a_512mib_sample_has_the_cpus_bytes() {
+    let proof = RegisteredProof { size: SectorSize::MiB512, version: ProofVersion::V1_1 };
+    let options = SampleOptions { data: Data::Tiled, ..SampleOptions::new(proof, 1) };
+    let bench = Bench::of(sample::generate(&options, &Silent).expect("a sample"));
+    let expected = bench.prove(Backend::Cpu, "").expect("a proof");
+    for vram_bytes in [None, Some(8 << 30), Some(4 << 30)] {
+        let gpu = gpu();
+        let plan = bench.plan(&gpu, vram_bytes).expect("enough");
+        assert!(bench.on_gpu(&gpu, vram_bytes, "") == expected, "{plan:?}: other bytes");
+        assert!(gpu.peak_bytes() <= plan.device_bytes, "{} of {plan:?}", gpu.peak_bytes());
+    }
+    let plan = bench.plan(&gpu(), Some(4 << 30)).expect("enough");
+    assert!(matches!(plan.mode, Mode::Streamed { .. }), "{plan:?}");
+}
+
 #[test]
 #[ignore = "needs a GPU"]
 fn proof_in_less_memory_has_the_same_bytes_and_keeps_to_its_plan() {
@@ -199,14 +222,24 @@ fn proof_with_a_broken_point_names_it() {
     }
 }
 
+/// A hundred proofs in one process, each verified: neither the device's nor the host's memory grows.
 #[test]
 #[ignore = "needs a GPU"]
 fn proof_after_proof_takes_no_more_memory() {
+    const WARM_UP: usize = 10;
+    /// What the allocator may keep of one proof and not of another: 0.2 MB a proof would be too much.
+    const SLACK_BYTES: u64 = 16 << 20;
     let (gpu, bench) = (gpu(), Bench::new("c1-2KiB.json"));
     let first = bench.on_gpu(&gpu, None, "");
     let free_bytes = gpu.free_bytes().expect("the driver");
-    for _ in 0..5 {
+    let mut anon_bytes = Vec::new();
+    for _ in 1..100 {
         assert!(bench.on_gpu(&gpu, None, "") == first, "other bytes");
         assert_eq!(gpu.free_bytes().expect("the driver"), free_bytes);
+        anon_bytes.push(sys::resident().anon_bytes);
     }
+    let highest = |bytes: &[u64]| bytes.iter().copied().max().expect("proofs");
+    let (early, late) = anon_bytes.split_at(WARM_UP);
+    println!("RssAnon at most {} at first, {} later", highest(early), highest(late));
+    assert!(highest(late) <= highest(early) + SLACK_BYTES, "{anon_bytes:?}");
 }

@@ -14,15 +14,15 @@ pub enum FieldVariant {
 
 /// Our kernels, or none in a build without nvcc.
 #[cfg(prove_cuda)]
-pub(super) const WIDE: Option<&[u8]> = Some(include_bytes!(env!("PROVE_FATBIN")));
+pub(super) static WIDE: Option<&[u8]> = Some(include_bytes!(env!("PROVE_FATBIN")));
 #[cfg(not(prove_cuda))]
-pub(super) const WIDE: Option<&[u8]> = None;
+pub(super) static WIDE: Option<&[u8]> = None;
 
 /// The same over ec-gpu-gen's field functions.
 #[cfg(prove_cuda)]
-const GENERATED_FIELD: Option<&[u8]> = Some(include_bytes!(env!("PROVE_FIELD_FATBIN")));
+static GENERATED_FIELD: Option<&[u8]> = Some(include_bytes!(env!("PROVE_FIELD_FATBIN")));
 #[cfg(not(prove_cuda))]
-const GENERATED_FIELD: Option<&[u8]> = None;
+static GENERATED_FIELD: Option<&[u8]> = None;
 
 /// Our kernels with that arithmetic, or none in a build without nvcc.
 pub(super) fn of_field(field: FieldVariant) -> Option<&'static [u8]> {

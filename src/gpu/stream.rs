@@ -1,9 +1,10 @@
 //! More streams of one GPU, and points in their time.
 
-use cudarc::driver::{CudaEvent, sys};
+use std::sync::{Arc, OnceLock};
+
+use cudarc::driver::{CudaEvent, CudaStream, result, sys};
 
 use super::{Gpu, GpuError};
-use std::sync::OnceLock;
 
 /// A point in the order of a stream.
 pub struct Mark(CudaEvent);
@@ -34,15 +35,33 @@ impl Gpu {
     /// # Errors
     /// When the driver fails.
     pub fn with_new_stream(&self) -> Result<Self, GpuError> {
-        Ok(Self {
+        let stream = self.context.new_stream().map_err(GpuError::driver("make a stream"))?;
+        Ok(self.on_stream(stream))
+    }
+
+    /// As [`Gpu::with_new_stream`], with the device's highest priority: its blocks start before
+    /// those of other streams that wait, where short kernels would starve behind long ones.
+    ///
+    /// # Errors
+    /// When the driver fails.
+    pub fn with_urgent_stream(&self) -> Result<Self, GpuError> {
+        self.bind()?;
+        let stream = result::stream::get_priority_range()
+            .and_then(|(_, highest)| self.context.new_stream_with_priority(highest))
+            .map_err(GpuError::driver("make a stream"))?;
+        Ok(self.on_stream(stream))
+    }
+
+    fn on_stream(&self, stream: Arc<CudaStream>) -> Self {
+        Self {
             context: self.context.clone(),
-            stream: self.context.new_stream().map_err(GpuError::driver("make a stream"))?,
+            stream,
             functions: self.functions.clone(),
             info: self.info.clone(),
             memory: self.memory.clone(),
             launches: self.launches.clone(),
             side: OnceLock::new(),
-        })
+        }
     }
 
     /// A second stream that lives as long as this handle.

@@ -14,7 +14,7 @@ use rand::Rng;
 use rayon::prelude::*;
 
 use super::rows::{random_witness, upload};
-use super::{gpu, hostile_points, hostile_scalars, median_ms, rng};
+use super::{gpu, hostile_multiples, hostile_points, hostile_scalars, known_sum, median_ms, rng};
 
 /// Which bit each base meets, and the same on the device.
 struct Map<'g> {
@@ -161,6 +161,34 @@ fn small_bit_sums_agree_with_blst() {
 #[ignore = "needs a GPU: make gpu-test"]
 fn large_bit_sums_agree_with_blst() {
     check_sizes!(check_bit_sums, G1, G1Affine, G1Projective, [(1 << 18) + 1]);
+}
+
+/// One sum over bits and one tail, small enough for racecheck.
+#[test]
+#[ignore = "needs a GPU: make gpu-test"]
+fn small_single_query_agrees_with_blst() {
+    const N: usize = 65;
+    let gpu = gpu();
+    let (points, multiples) = hostile_multiples::<G1Projective>(N);
+    let mut affine = vec![G1Affine::identity(); N];
+    G1Projective::batch_normalize(&points, &mut affine);
+    let bases = DeviceBuffer::from_host(&gpu, &affine).expect("memory");
+    let bits = [0x9e37_79b9, 0x7f4a_7c15, 1, 0x85eb_ca6b, 0xc2b2_ae35, 0u32];
+    let device = DeviceBuffer::from_host(&gpu, &bits).expect("memory");
+    let map = QueryBits::identity(&gpu, N).expect("memory");
+    let sums = BitSums::<G1>::new(&gpu, N, 2).expect("memory");
+    let got = sums.run(bases.as_slice(), 0..N, &map, device.as_slice()).expect("run");
+    for (got, bits) in got.iter().zip(bits.chunks(3)) {
+        let bit = |i: usize| Scalar::from(u64::from(bits[i / 32] >> (i % 32) & 1));
+        assert_eq!(*got, known_sum(&multiples, &(0..N).map(bit).collect::<Vec<_>>()));
+    }
+    let scalars: Vec<Scalar> = (0..N as u64).map(|i| Scalar::from(i * i)).collect();
+    let terms: Vec<TailTerm> = (0..N as u32).map(|i| TailTerm { base: i, full: i }).collect();
+    let tail = TailSums::<G1>::new(&gpu, &terms, 1, Window::Auto).expect("memory");
+    tail.gather(bases.as_slice(), 0).expect("launch");
+    let device = DeviceBuffer::from_host(&gpu, &scalars).expect("memory");
+    let sums = tail.run(&[device.as_slice()]).expect("run");
+    assert_eq!(sums, [known_sum::<G1Projective>(&multiples, &scalars)]);
 }
 
 /// Tails over every third base, gathered whole or from chunks, against blst.

@@ -57,7 +57,7 @@ impl<'p> ResidentPoints<'p> {
             return Ok(());
         }
         let failing = self.arrivals.failing();
-        let gpu = gpu.with_new_stream()?;
+        let gpu = gpu.with_urgent_stream()?;
         let mut uploader = Uploader::new(&gpu, pin)?;
         for &query in missing {
             let bytes = parameters.query(query);

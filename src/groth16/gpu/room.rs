@@ -14,7 +14,7 @@ use crate::witness::Layout;
 
 /// The memory of every stage but what [`super::work::Work::new`] makes from the circuit.
 pub(super) struct Room<'p> {
-    /// The stream of G2: a second one, unless `g2=serial`.
+    /// The stream of G2: one of its own, unless `g2=serial`.
     pub(super) g2_gpu: &'p Gpu,
     /// On the second stream, so that assignments arrive while another is worked on.
     pub(super) witnesses: DeviceWitnesses<'p>,
@@ -59,7 +59,8 @@ impl<'p> Room<'p> {
         let n = 1usize << log_n;
         let side = gpu.side()?;
         let g2_gpu = match (variants.g2, plan.mode) {
-            (G2Variant::Parallel, Mode::Resident) => side,
+            // The sums in G1 sort on the second stream.
+            (G2Variant::Parallel, Mode::Resident) => side.side()?,
             _ => gpu,
         };
         let room = Self {
@@ -87,6 +88,7 @@ impl<'p> Room<'p> {
             },
         };
         side.synchronize()?;
+        g2_gpu.synchronize()?;
         Ok(room)
     }
 }

@@ -117,7 +117,7 @@ fn upload(
     (freed, sender): (Receiver<usize>, Sender<Chunk>),
 ) -> Result<(), NativeError> {
     let Source { parameters, pin, progress, .. } = source;
-    let gpu = source.gpu.with_new_stream()?;
+    let gpu = source.gpu.with_urgent_stream()?;
     let mut uploader = Uploader::new(&gpu, pin)?;
     let never = AtomicBool::new(false);
     for &query in schedule {

@@ -25,7 +25,7 @@ use crate::witness::Layout;
 /// Everything on the device but the points.
 pub(super) struct Work<'p> {
     gpu: &'p Gpu,
-    /// The stream of G2: a second one, unless `g2=serial`.
+    /// The stream of G2: one of its own, unless `g2=serial`.
     pub(super) g2_gpu: &'p Gpu,
     /// On the second stream, so that assignments arrive while another is worked on.
     pub(super) witnesses: DeviceWitnesses<'p>,
