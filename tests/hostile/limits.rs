@@ -7,9 +7,17 @@ use crate::common::insecure::insecure_2kib;
 /// All of them, with good parameters and a good C1.
 pub fn cases() -> Vec<Case> {
     let params = insecure_2kib();
+    let with_params = |words: &str| format!("--params {} {words}", params.display());
     let case = |words: &str, code: i32, says: &str| {
-        let words = format!("--params {} {words} in.json out.proof", params.display());
+        let words = format!("{} in.json out.proof", with_params(words));
         Case::new(&words, &words, code, says).file("in.json", fixture("c1-2KiB.json"))
+    };
+    let batch = |options: &str, code: i32, says: &str| {
+        let words = format!("batch --out-dir . {options} in.json second.json");
+        let case = Case::new(&words, &words, code, says);
+        ["in.json", "second.json"]
+            .into_iter()
+            .fold(case, |case, name| case.file(name, fixture("c1-2KiB.json")))
     };
     let setup = "params setup --insecure --sector-size 2KiB --out z --ram 10MiB";
     vec![
@@ -31,6 +39,12 @@ pub fn cases() -> Vec<Case> {
             .env("BELLMAN_NO_GPU", "1"),
         case("--ram 1MiB", 6, "not enough memory"),
         case("--ram 0", 6, "not enough memory"),
+        // What all proofs of a batch share ends it, with one error.
+        batch("--params no/folder", 4, "the batch ends at `in.json`, no proof was written"),
+        batch(&with_params("--ram 1MiB"), 6, "not enough memory"),
+        batch(&with_params("--variant pin=off"), 2, "acts on a GPU only")
+            .env("BELLMAN_NO_GPU", "1"),
+        batch(&with_params("--device gpu"), 5, "no proof was written").env("BELLMAN_NO_GPU", "1"),
         case("--timeout 1ms", 9, "timeout"),
         case("--timeout 200ms", 9, "timeout"),
         case("", 2, "opencl").env("BELLMAN_GPU_FRAMEWORK", "opencl"),
