@@ -3,6 +3,7 @@
 use super::case::Case;
 use crate::common::files::fixture;
 use crate::common::insecure::insecure_2kib;
+use crate::common::oracle::vk_name_2kib;
 
 /// All of them, with good parameters and a good C1.
 pub fn cases() -> Vec<Case> {
@@ -19,9 +20,20 @@ pub fn cases() -> Vec<Case> {
             .into_iter()
             .fold(case, |case, name| case.file(name, fixture("c1-2KiB.json")))
     };
+    let setup_on_gpu =
+        |out: &str| format!("params setup --insecure --sector-size 2KiB --device gpu --out {out}");
     let setup = "params setup --insecure --sector-size 2KiB --out z --ram 10MiB";
     vec![
         Case::new("setup without memory", setup, 6, "not enough memory"),
+        // What is wrong with the folder is told before the device.
+        Case::new("setup over older files", &setup_on_gpu("."), 1, "exists already")
+            .env("BELLMAN_NO_GPU", "1")
+            .file(&vk_name_2kib(), "older"),
+        Case::new("setup into a file", &setup_on_gpu("a/b"), 1, "cannot write `a`")
+            .env("BELLMAN_NO_GPU", "1")
+            .file("a", "a file"),
+        Case::new("setup without a card", &setup_on_gpu("a/b"), 5, "BELLMAN_NO_GPU is set")
+            .env("BELLMAN_NO_GPU", "1"),
         // The same on machines with a card: it is hidden, or there is none of that number.
         case("--device gpu", 5, "BELLMAN_NO_GPU is set").env("BELLMAN_NO_GPU", "1"),
         case("--gpu 0", 5, "BELLMAN_NO_GPU is set").env("BELLMAN_NO_GPU", "1"),
