@@ -1,6 +1,6 @@
 //! The parameter file's points on the GPU, and their arrival.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 
 use blstrs::{G1Affine, G2Affine};
@@ -10,7 +10,7 @@ use crate::gpu::upload::{Uploaded, Uploader};
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, G1, G2, Gpu, GpuError};
 use crate::groth16::native::NativeError;
 use crate::params::layout::{Counts, Query};
-use crate::progress::{Device, Phase, Unit};
+use crate::progress::{Device, Phase, Progress, Unit};
 
 /// All five queries, decoded: 47.4 GB at 32 GiB.
 pub(super) struct ResidentPoints<'p> {
@@ -61,16 +61,12 @@ impl<'p> ResidentPoints<'p> {
         let mut uploader = Uploader::new(&gpu, pin)?;
         for &query in missing {
             let bytes = parameters.query(query);
-            let total = bytes.len() as u64;
-            let id = progress.start(Phase::new("upload").total(total, Unit::Bytes));
-            let advance = |bytes| progress.advance(id, bytes);
-            let uploaded = match query {
+            let uploaded = upload_phase(progress, bytes.len(), |advance| match query {
                 Query::BG2 => {
-                    uploader.points::<G2>(self.b_g2.as_slice(), bytes, cancelled, &advance)
+                    uploader.points::<G2>(self.b_g2.as_slice(), bytes, cancelled, advance)
                 }
-                _ => uploader.points::<G1>(self.g1(query), bytes, cancelled, &advance),
-            };
-            progress.finish(id, total, Device::Gpu);
+                _ => uploader.points::<G1>(self.g1(query), bytes, cancelled, advance),
+            });
             match uploaded.map_err(in_query(query))? {
                 Uploaded::All => self.arrivals.add(),
                 Uploaded::Cancelled => break,
@@ -118,6 +114,23 @@ impl Held for G2 {
         assert_eq!(query, Query::BG2, "the query in G2");
         points.b_g2.as_slice()
     }
+}
+
+/// Runs `upload` as a phase of `bytes` bytes, of which those count that it says were read: fewer
+/// when it is cancelled or fails.
+pub(super) fn upload_phase(
+    progress: &dyn Progress,
+    bytes: usize,
+    upload: impl FnOnce(&(dyn Fn(u64) + Sync)) -> Result<Uploaded, GpuError>,
+) -> Result<Uploaded, GpuError> {
+    let id = progress.start(Phase::new("upload").total(bytes as u64, Unit::Bytes));
+    let read_bytes = AtomicU64::new(0);
+    let uploaded = upload(&|bytes| {
+        read_bytes.fetch_add(bytes, Ordering::Relaxed);
+        progress.advance(id, bytes);
+    });
+    progress.finish(id, read_bytes.into_inner(), Device::Gpu);
+    uploaded
 }
 
 /// Names the array in which a point is broken.
@@ -192,7 +205,29 @@ impl Drop for Failing<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+    use crate::progress::console::Console;
+    use crate::settings::Verbosity;
+
+    #[test]
+    fn an_upload_counts_what_was_read() {
+        let console = Console::new(Verbosity::Quiet, Instant::now());
+        let uploaded = upload_phase(&console, 1000, |advance| {
+            advance(300);
+            advance(200);
+            Ok(Uploaded::Cancelled)
+        });
+        assert!(matches!(uploaded, Ok(Uploaded::Cancelled)));
+        let failed = upload_phase(&console, 1000, |advance| {
+            advance(700);
+            Err(GpuError::BadPoint { index: 7 })
+        });
+        assert!(matches!(failed, Err(GpuError::BadPoint { index: 7 })));
+        let bytes: Vec<u64> = console.records().iter().map(|record| record.bytes).collect();
+        assert_eq!(bytes, [500, 700]);
+    }
 
     #[test]
     fn waiting_ends_with_the_arrival_or_the_failure() {
