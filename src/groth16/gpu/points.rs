@@ -46,6 +46,7 @@ impl<'p> ResidentPoints<'p> {
     }
 
     /// Uploads the queries that are not there yet, in the file's order, which is that of their use.
+    /// After an error there is no other try: those who wait must not see what an earlier one left.
     pub(super) fn load(
         &self,
         source: Source<'_>,
@@ -56,7 +57,7 @@ impl<'p> ResidentPoints<'p> {
         if missing.is_empty() {
             return Ok(());
         }
-        let failing = self.arrivals.failing();
+        let failing = self.arrivals.failing()?;
         let gpu = gpu.with_new_stream()?;
         let mut uploader = Uploader::new(&gpu, pin)?;
         for &query in missing {
@@ -141,7 +142,8 @@ pub(super) fn in_query(query: Query) -> impl Fn(GpuError) -> NativeError {
     }
 }
 
-/// How many queries are there.
+/// How many queries are there. The count only grows and a failure stays, so that it does not
+/// matter whether one waits before or after the loading begins.
 #[derive(Default)]
 struct Arrivals {
     state: Mutex<Arrived>,
@@ -168,10 +170,13 @@ impl Arrivals {
         self.changed.notify_all();
     }
 
-    /// A guard that tells those who wait when it is dropped by an error or a panic.
-    fn failing(&self) -> Failing<'_> {
-        self.with(|arrived| arrived.failed = false);
-        Failing { arrivals: self, armed: true }
+    /// A guard that tells those who wait when it is dropped by an error or a panic; an error when
+    /// an earlier one did.
+    fn failing(&self) -> Result<Failing<'_>, NativeError> {
+        if self.with(|arrived| arrived.failed) {
+            return Err(NativeError::NotLoaded);
+        }
+        Ok(Failing { arrivals: self, armed: true })
     }
 
     fn wait(&self, count: usize) -> Result<(), NativeError> {
@@ -235,7 +240,7 @@ mod tests {
         std::thread::scope(|scope| {
             let first = scope.spawn(|| arrivals.wait(1));
             let second = scope.spawn(|| arrivals.wait(2));
-            let failing = arrivals.failing();
+            let failing = arrivals.failing().expect("nothing failed yet");
             arrivals.add();
             assert!(first.join().expect("no panic").is_ok());
             drop(failing);
@@ -243,8 +248,19 @@ mod tests {
             assert!(matches!(error, NativeError::NotLoaded));
         });
         assert!(arrivals.wait(1).is_ok(), "what is there stays");
-        arrivals.failing().defuse();
-        arrivals.add();
-        assert!(arrivals.wait(2).is_ok());
+        assert!(arrivals.wait(2).is_err(), "before another try as after it");
+        assert!(matches!(arrivals.failing(), Err(NativeError::NotLoaded)));
+        assert!(arrivals.wait(2).is_err());
+    }
+
+    #[test]
+    fn loading_goes_on_where_it_was_cancelled() {
+        let arrivals = Arrivals::default();
+        for count in 1..=2 {
+            let failing = arrivals.failing().expect("being cancelled is no failure");
+            arrivals.add();
+            failing.defuse();
+            assert!(arrivals.wait(count).is_ok());
+        }
     }
 }
