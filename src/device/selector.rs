@@ -43,7 +43,7 @@ impl fmt::Display for GpuSelector {
 
 impl GpuSelector {
     /// Whether it names this device.
-    pub(super) fn names(&self, info: &GpuInfo) -> bool {
+    pub fn names(&self, info: &GpuInfo) -> bool {
         match self {
             Self::Index(index) => info.ordinal == *index,
             Self::Uuid(uuid) => info.uuid.eq_ignore_ascii_case(uuid),

@@ -46,6 +46,8 @@ pub fn cases() -> Vec<Case> {
         case("--gpu GPU-00000000-0000-0000-0000-000000000000", 5, "no usable GPU"),
         case("--wait-gpu 1ms --device gpu", 5, "--device cpu").env("CUDA_VISIBLE_DEVICES", ""),
         case("--variant pin=off", 2, "acts on a GPU only").env("BELLMAN_NO_GPU", "1"),
+        Case::new("info", "info --variant pin=off", 2, "acts on a GPU only")
+            .env("BELLMAN_NO_GPU", "1"),
         case("", 2, "corrupt:KERNEL").env("PROVE_TEST_GPU_FAULT", "explode"),
         Case::new("a bench without its GPU", "bench field fr", 5, "BELLMAN_NO_GPU is set")
             .env("BELLMAN_NO_GPU", "1"),
