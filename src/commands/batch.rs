@@ -9,6 +9,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -18,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::early::{Circumstances, Early, Ready};
 use super::prove::{backend, deliver};
-use super::{Session, shown};
+use super::{Session, ending, shown};
 use crate::c1::Sector;
 use crate::cli::BatchArgs;
 use crate::exit::{Code, SomeFailed, code_of, render};
@@ -31,13 +32,16 @@ use crate::report::Report;
 use crate::sector::{PROOF_BYTES, RegisteredProof, SectorSize};
 use crate::stop;
 
-pub(super) fn run(session: &Session, args: &BatchArgs) -> Result<()> {
+pub(super) fn run(session: &Arc<Session>, args: &BatchArgs) -> Result<()> {
     let folder = &args.out_dir;
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
     let jobs = args.jobs as usize;
     let tasks = args.tasks();
-    let mut batch = Batch { session, jobs, total: tasks.len(), rows: Vec::new(), last: None };
+    let total = tasks.len();
+    let mut batch = Batch { session, jobs, total, rows: Rows::default(), last: None };
+    let rows = batch.rows.clone();
+    ending::watch(session, "batch", move |run| BatchReport::new(run, rows.all(), total));
     let proved = batch.prove_all(tasks.into_iter());
     batch.tell(proved)
 }
@@ -60,7 +64,7 @@ enum Handed {
 }
 
 /// One sector of the batch, for table and JSON.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Row {
     c1: PathBuf,
     out: PathBuf,
@@ -75,17 +79,42 @@ struct Row {
     proof_sha256: Option<String>,
 }
 
+/// The rows so far; whoever ends the run early tells them too.
+#[derive(Clone, Default)]
+struct Rows(Arc<Mutex<Vec<Row>>>);
+
+impl Rows {
+    fn all(&self) -> Vec<Row> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn push(&self, row: Row) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+    }
+}
+
 /// The report of a batch: that of the run, and a row a sector.
 #[derive(Serialize)]
-struct BatchReport {
+struct BatchReport<R> {
     #[serde(flatten)]
-    run: Report,
+    run: R,
     proofs: Vec<Row>,
     failed: usize,
     /// Tasks without a row: the batch ended before them.
     not_tried: usize,
-    /// Whole run by proofs made; null without any.
+    /// The run up to the last row, by proofs made; null without any.
     seconds_per_proof: Option<f64>,
+}
+
+impl<R> BatchReport<R> {
+    fn new(run: R, proofs: Vec<Row>, total: usize) -> Self {
+        let failed = proofs.iter().filter(|row| row.error.is_some()).count();
+        let made = proofs.len() - failed;
+        let whole_ms = proofs.last().map_or(0.0, |row| row.cumulative_ms);
+        let seconds_per_proof = (made > 0).then(|| whole_ms / 1000.0 / made as f64);
+        let not_tried = total - proofs.len();
+        Self { run, proofs, failed, not_tried, seconds_per_proof }
+    }
 }
 
 struct Batch<'s> {
@@ -93,7 +122,7 @@ struct Batch<'s> {
     jobs: usize,
     /// Tasks of the batch.
     total: usize,
-    rows: Vec<Row>,
+    rows: Rows,
     /// How the last proofs were made.
     last: Option<(RegisteredProof, Circumstances)>,
 }
@@ -225,7 +254,8 @@ impl Batch<'_> {
 
     /// The error that ends the batch at `task`, with what there is until then.
     fn end(&mut self, task: Task, error: anyhow::Error) -> anyhow::Error {
-        let written: Vec<&Row> = self.rows.iter().filter(|row| row.error.is_none()).collect();
+        let rows = self.rows.all();
+        let written: Vec<&Row> = rows.iter().filter(|row| row.error.is_none()).collect();
         let written = match written.last() {
             None => "no proof was written".to_owned(),
             Some(last) => {
@@ -260,17 +290,14 @@ impl Batch<'_> {
 
     /// The report; then the error of `proved`, or one when a proof is missing.
     fn tell(self, proved: Result<()>) -> Result<()> {
-        let (total, tried) = (self.total, self.rows.len());
-        let failed = self.rows.iter().filter(|row| row.error.is_some()).count();
         let run = self.session.report("batch");
         let run = match self.last {
             Some((proof, circumstances)) => circumstances.told_in(run.with_proof(proof)),
             None => run,
         };
-        let made = tried - failed;
-        let seconds_per_proof = (made > 0).then(|| run.total_ms / 1000.0 / made as f64);
-        let not_tried = total - tried;
-        let report = BatchReport { run, proofs: self.rows, failed, not_tried, seconds_per_proof };
+        let total = self.total;
+        let report = BatchReport::new(run, self.rows.all(), total);
+        let failed = report.failed;
         let told = self.session.tell_as(&report.to_string(), &report);
         proved.and(told)?;
         if failed == 0 { Ok(()) } else { Err(SomeFailed { failed, total }.into()) }
@@ -341,7 +368,7 @@ impl fmt::Display for Row {
     }
 }
 
-impl fmt::Display for BatchReport {
+impl fmt::Display for BatchReport<Report> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.run)?;
         for row in &self.proofs {
