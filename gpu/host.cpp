@@ -66,7 +66,8 @@ void prove_host_g2(Xyzz<Fp2>* acc, const Affine<Fp2>* p, uint32_t operation) {
     add_points(acc, p, operation);
 }
 
-void prove_host_multiples_g1(uint32_t* out, const Affine<Fp>* table, const Fr* scalars, uint32_t n) {
+void prove_host_multiples_g1(uint32_t* out, const Affine<Fp>* table, const Fr* scalars,
+                             uint32_t n) {
     encode_all(out, table, scalars, n);
 }
 

@@ -1,14 +1,14 @@
 // Inversion in Fp by divsteps (Bernstein and Yang, "Fast constant-time gcd computation and modular
 // inversion", 2019; variant with delta = 1/2).
 //
-// A divstep maps (delta, f, g), f odd, to (1 - delta, g, (g - f) / 2) if delta > 0 and g is odd, else
-// to (1 + delta, f, (g + (g mod 2) f) / 2). From f = p and g = a, 879 of them reach g = 0 and f = 1 or
-// -1 for 381-bit operands: floor((45907 * 381 + 26313) / 19929) = 878 plus one. They depend only on
-// the low bits, so DIVSTEPS of them make one 2x2 matrix of 32-bit integers, which is then applied to
-// f and g, and modulo p to d and e, where d = f / a and e = g / a.
+// A divstep maps (delta, f, g), f odd, to (1 - delta, g, (g - f) / 2) if delta > 0 and g is odd,
+// else to (1 + delta, f, (g + (g mod 2) f) / 2). From f = p and g = a, 879 of them reach g = 0 and
+// f = 1 or -1 for 381-bit operands: floor((45907 * 381 + 26313) / 19929) = 878 plus one. They
+// depend only on the low bits, so DIVSTEPS of them make one 2x2 matrix of 32-bit integers, which is
+// then applied to f and g, and modulo p to d and e, where d = f / a and e = g / a.
 //
-// The lanes of a warp take the same path, and nearly all of it is additions and shifts: beside warps
-// that keep the multiplier busy it costs issue slots that they leave free.
+// The lanes of a warp take the same path, and nearly all of it is additions and shifts: beside
+// warps that keep the multiplier busy it costs issue slots that they leave free.
 
 static const int DIVSTEPS = 30;
 static const int DIVSTEP_ROUNDS = 30;
@@ -30,12 +30,13 @@ struct Transition {
 DEVICE int32_t limb_of_30(const uint32_t* words, int i) {
     int bit = 30 * i, word = bit >> 5, shift = bit & 31;
     uint32_t low = words[word] >> shift;
-    uint32_t high = shift > 2 && word < 11 ? words[word + 1 < 12 ? word + 1 : 11] << (32 - shift) : 0;
+    uint32_t high =
+        shift > 2 && word < 11 ? words[word + 1 < 12 ? word + 1 : 11] << (32 - shift) : 0;
     return static_cast<int32_t>((low | high) & Signed30::mask);
 }
 
-// DIVSTEPS steps on the low bits; `zeta` is -(delta + 1/2). The sign of zeta and the parity of g are
-// spread into masks, so there is no branch.
+// DIVSTEPS steps on the low bits; `zeta` is -(delta + 1/2). The sign of zeta and the parity of g
+// are spread into masks, so there is no branch.
 DEVICE Transition divsteps(int32_t& zeta, uint32_t f, uint32_t g) {
     uint32_t u = 1, v = 0, q = 0, r = 1;
 #ifdef __CUDACC__
@@ -81,8 +82,8 @@ DEVICE void update_fg(Signed30& f, Signed30& g, const Transition& t) {
     g.v[12] = static_cast<int32_t>(cg);
 }
 
-// (d, e) = (u d + v e, q d + r e) / 2^30 mod p, in (-2p, p) as before: a negative operand has p added
-// first, and the multiple of p that clears the low limb is taken from [-2^30, 0].
+// (d, e) = (u d + v e, q d + r e) / 2^30 mod p, in (-2p, p) as before: a negative operand has p
+// added first, and the multiple of p that clears the low limb is taken from [-2^30, 0].
 DEVICE void update_de(Signed30& d, Signed30& e, const Transition& t, const Signed30& modulus) {
     const uint32_t inverse = 0u - FP_INVERSE;
     int32_t d_sign = d.v[12] >> 31, e_sign = e.v[12] >> 31;

@@ -23,15 +23,15 @@ static const int SORT_STAGE = 40960;
 static const int ACCUMULATE_THREADS = 128;
 static const int ACCUMULATE_MIN_BLOCKS = 2;
 
-// MSM pair rounds: blocks a multiprocessor, and pairs that a lane adds with its share of an inversion.
-// 2^27 points on an H200 (2026-11-29): with 3 blocks 538 ms of accumulation for 524.
+// MSM pair rounds: blocks a multiprocessor, and pairs that a lane adds with its share of an
+// inversion. 2^27 points on an H200 (2026-11-29): with 3 blocks 538 ms of accumulation for 524.
 static const int PAIR_THREADS = 128;
 static const int PAIR_MIN_BLOCKS = 4;
 static const uint32_t PAIR_TILES_MIN = 8;
 static const uint32_t PAIR_TILES_MAX = 256;
 
-// Fixed-base multiplication: bits of a window, and points that share an inversion. Windows of 16 bits
-// make tables of 50 MB (G1) and 100 MB.
+// Fixed-base multiplication: bits of a window, and points that share an inversion. Windows of 16
+// bits make tables of 50 MB (G1) and 100 MB.
 static const int FIXED_BASE_WINDOW_BITS = 16;
 static const int FIXED_BASE_POINTS = 8;
 

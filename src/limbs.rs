@@ -8,12 +8,13 @@
 use blst::blst_fr;
 use blstrs::Scalar as Fr;
 
+use crate::field::{FR_MODULUS, power_of_two};
+
 /// An element's limbs, little-endian, in Montgomery form (times 2^256), below the modulus.
 pub type Limbs = [u64; 4];
 
 /// The modulus r.
-const MODULUS: Limbs =
-    [0xffff_ffff_0000_0001, 0x53bd_a402_fffe_5bfe, 0x3339_d808_09a1_d805, 0x73ed_a753_299d_7d48];
+const MODULUS: Limbs = FR_MODULUS;
 
 /// -1/r modulo 2^64.
 const MINUS_INVERSE: u64 = 0xffff_fffe_ffff_ffff;
@@ -102,13 +103,8 @@ impl Sum {
     /// The sum modulo r.
     #[inline]
     pub fn reduce(self) -> Limbs {
-        /// 2^256 mod r = 2^256 - 2r.
-        const HIGH: Limbs = [
-            0x0000_0001_ffff_fffe,
-            0x5884_b7fa_0003_4802,
-            0x998c_4fef_ecbc_4ff5,
-            0x1824_b159_acc5_056f,
-        ];
+        /// 2^256 mod r.
+        const HIGH: Limbs = power_of_two(256, MODULUS);
         let Self(mut value) = self;
         // Each turn divides the high limb by more than eight.
         while value[4] >= 256 {

@@ -1,11 +1,12 @@
-//! Ending early: signals and `--timeout` remove what is half written and leave at once.
+//! Ending early: signals and `--timeout` let the run say how far it came, remove what is half
+//! written and leave at once.
 //!
 //! The work itself cannot be interrupted (a multi-scalar sum runs for seconds), so a thread waits
 //! for the signal and ends the process from outside; see [`crate::temporary`] for the files.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -53,13 +54,57 @@ pub fn install(timeout: Option<Duration>) -> io::Result<()> {
 /// Only parameter files are mapped.
 const CUT_SHORT: &str = "the parameter file was cut short, or its disk failed, while it was read";
 
+/// How long the last words may take: a disk that hangs keeps no run alive.
+const LAST_WORDS_LIMIT: Duration = Duration::from_secs(2);
+
+/// Told why the run ends.
+type LastWords = Box<dyn Fn(&str) + Send>;
+
+/// What is done before the run ends; held while it is done.
+static LAST_WORDS: Mutex<Option<LastWords>> = Mutex::new(None);
+
+fn last_words() -> MutexGuard<'static, Option<LastWords>> {
+    LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on `tell` is called with the reason before the process ends early, unless its result
+/// was begun to be delivered. The work goes on meanwhile. After two seconds the process ends all
+/// the same, and what `tell` has under a temporary name by then is removed.
+pub fn before_leaving(tell: impl Fn(&str) + Send + 'static) {
+    *last_words() = Some(Box::new(tell));
+}
+
+/// Takes [`before_leaving`] back; waits for what is being told.
+pub fn leave_silently() {
+    *last_words() = None;
+}
+
+fn say_last_words(what: &str) {
+    // Closed when all is said, also by a panic.
+    let (open, closed) = mpsc::channel::<()>();
+    let what = what.to_owned();
+    let say = move || {
+        let _open = open;
+        if let Some(tell) = &*last_words() {
+            tell(&what);
+        }
+    };
+    // Without a thread the run ends without a word.
+    if thread::Builder::new().name("last-words".into()).spawn(say).is_ok() {
+        let _ = closed.recv_timeout(LAST_WORDS_LIMIT);
+    }
+}
+
 /// The ending that was put off last, because it would have cut off a delivery.
 static PUT_OFF: Mutex<Option<(Code, String)>> = Mutex::new(None);
 
-/// Removes every temporary file and ends the process without running anything else; returns only
-/// the first time that this would cut off the delivery of the result, or the report after it.
+/// Says the last words, removes every temporary file and ends the process; returns only the first
+/// time that this would cut off the delivery of the result, or the report after it.
 fn leave(code: Code, what: &str) {
     let mut put_off = PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner);
+    if temporary::delivery() == Delivery::Ahead {
+        say_last_words(what);
+    }
     let Some(registry) = temporary::abandon() else {
         *put_off = Some((code, what.to_owned()));
         return;

@@ -79,6 +79,11 @@ pub fn deliver<T, E>(write: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     Ok(written)
 }
 
+/// How far the run's result is, now.
+pub fn delivery() -> Delivery {
+    registry().delivery
+}
+
 /// After a result was delivered, or could not be, another one is ahead; see
 /// [`crate::stop::expect_another`].
 pub(crate) fn expect_another() {

@@ -87,6 +87,7 @@ fn what_prove_says_of_itself_is_data() {
         ("info", "cpu"),
         ("info --sector-size 32GiB", "130278541"),
         ("info --sector-size 34359738368", "130278541"),
+        ("info --sector-size 32GiB --device gpu --vram 24GiB", "with streamed points: fits"),
         ("params list --params .", "47373928632"),
         ("params list --params no/folder", "absent"),
         ("params list --params no/folder --json -", "\"schema\": 1"),

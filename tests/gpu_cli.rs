@@ -78,6 +78,22 @@ fn cli_faults_of_the_card_have_their_codes_and_leave_nothing() {
 
 #[test]
 #[ignore = "needs a GPU"]
+fn cli_a_card_that_fails_ends_a_batch_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let c1 = named("PROVE_TEST_DATA").join("c1-2KiB.json");
+    let words = format!("batch --device gpu --out-dir . --count 3 {} --json -", c1.display());
+    let fault = [("PROVE_TEST_GPU_FAULT", "lost:msm_accumulate_g1")];
+    let run = prove(folder.path(), &words, &fault);
+    assert_eq!(run.code, Some(7), "{}", run.stderr);
+    let errors: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert!(matches!(errors[..], [error] if error.contains("no proof was written")), "{errors:?}");
+    let report: Value = serde_json::from_slice(&run.stdout).expect("the report");
+    assert_eq!((&report["failed"], &report["not_tried"]), (&1.into(), &2.into()), "{report}");
+    assert_eq!(report["proofs"][0]["exit_code"], 7, "{report}");
+}
+
+#[test]
+#[ignore = "needs a GPU"]
 fn cli_a_wrong_result_is_made_good_once() {
     let fault = [("PROVE_TEST_GPU_FAULT", "corrupt:ntt_pass_dit:1")];
     let (run, has_proof) = prove_2kib("--device gpu", &fault);

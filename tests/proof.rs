@@ -234,37 +234,73 @@ fn a_false_witness_is_proved_twice_and_refused() {
     assert!(tree(folder.path()) == before, "files changed: {run:#?}");
 }
 
+fn report_in(folder: &Path) -> Value {
+    let report = fs::read(folder.join("report.json")).expect("a report");
+    serde_json::from_slice(&report).expect("JSON")
+}
+
+fn batch_codes(report: &Value) -> Vec<u64> {
+    let rows = report["proofs"].as_array().expect("a row a C1");
+    rows.iter().map(|row| row["exit_code"].as_u64().expect("a code")).collect()
+}
+
 #[test]
-fn a_batch_proves_what_it_can_and_tells_the_rest() {
+fn a_batch_proves_what_it_can_until_something_common_fails() {
     let folder = folder();
     for (name, bytes) in [
         ("a.json", fixture("c1-2KiB.json")),
         ("bad.json", b"{\"Phase1Out\": 7}".to_vec()),
         ("b.json", fixture("c1-2KiB-v1.json")),
-        // Its size has no parameters here.
-        ("large.json", fixture("c1-8MiB.json")),
     ] {
         fs::write(folder.path().join(name), bytes).expect("ours");
     }
-    let words =
-        "batch --out-dir proofs/new --json report.json a.json bad.json no.json b.json large.json";
+    let words = "batch --out-dir proofs/new --json report.json a.json bad.json no.json b.json";
     let words: Vec<&str> = words.split(' ').collect();
     let run = run_alone(prove(folder.path(), &words));
     assert_eq!(run.code, 10, "{run:#?}");
-    assert!(run.stderr.contains("3 of 5 proofs were not made"), "{run:#?}");
+    assert!(run.stderr.contains("2 of 4 proofs were not made"), "{run:#?}");
     for (proof, c1) in [("a", "c1-2KiB.json"), ("b", "c1-2KiB-v1.json")] {
         let path = format!("proofs/new/{proof}.proof");
         let bytes = fs::read(folder.path().join(&path)).expect("a proof");
         check_upstream_accepts(c1, &bytes);
     }
     assert_eq!(tree(&folder.path().join("proofs/new")).len(), 2, "nothing else is there");
-    let report = fs::read(folder.path().join("report.json")).expect("exit code 10");
-    let report: Value = serde_json::from_slice(&report).expect("JSON");
-    let rows = report["proofs"].as_array().expect("a row a C1");
-    let codes: Vec<_> = rows.iter().map(|row| row["exit_code"].as_u64()).collect();
-    assert_eq!(codes, [0, 3, 1, 0, 4].map(Some), "{report:#}");
-    assert_eq!((&report["failed"], &report["command"]), (&3.into(), &"batch".into()));
+    let report = report_in(folder.path());
+    assert_eq!(batch_codes(&report), [0, 3, 1, 0], "{report:#}");
+    assert_eq!((&report["failed"], &report["command"]), (&2.into(), &"batch".into()));
     assert!(report["seconds_per_proof"].as_f64().is_some_and(|seconds| seconds > 0.0));
+
+    // The second size has no parameters here.
+    fs::write(folder.path().join("large.json"), fixture("c1-8MiB.json")).expect("ours");
+    let words = "batch --out-dir proofs/newer --json report.json a.json large.json b.json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let run = run_alone(prove(folder.path(), &words));
+    assert_eq!(run.code, 4, "{run:#?}");
+    let ends = "the batch ends at `large.json`, 1 of 3 proofs were written, the last \
+                `proofs/newer/a.proof`: ";
+    assert!(run.error().starts_with(ends), "{run:#?}");
+    let report = report_in(folder.path());
+    assert_eq!(batch_codes(&report), [0, 4], "{report:#}");
+    assert_eq!((&report["failed"], &report["not_tried"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn a_batch_that_is_terminated_tells_its_proofs() {
+    let folder = folder();
+    fs::write(folder.path().join("in.json"), fixture("c1-2KiB.json")).expect("ours");
+    let words = "batch --count 3 --out-dir . --json report.json in.json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let first = folder.path().join("in.1.proof");
+    let run = interrupt(prove(folder.path(), &words), "TERM", |_| first.exists());
+    assert_eq!(run.code, 143, "{run:#?}");
+    assert!(run.error().contains("the outputs written before are complete"), "{run:#?}");
+    let report = report_in(folder.path());
+    assert_eq!(report["unfinished"], "terminated", "{report:#}");
+    assert_eq!(batch_codes(&report), [0], "{report:#}");
+    assert_eq!((&report["failed"], &report["not_tried"]), (&0.into(), &2.into()));
+    let names: Vec<_> = tree(folder.path()).into_keys().collect();
+    let expected = ["in.1.proof", "in.json", "report.json"].map(|name| folder.path().join(name));
+    assert_eq!(names, expected, "nothing else is there");
 }
 
 #[test]
@@ -289,11 +325,12 @@ fn a_parameter_file_cut_short_in_use_is_code_4() {
 }
 
 #[test]
-fn signals_at_random_moments_leave_nothing() {
+fn signals_at_random_moments_leave_nothing_but_whole_reports() {
     let seed = 2;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for index in 0..MOMENTS {
-        let (signal, code) = [("INT", 130), ("TERM", 143)][index % 2];
+        let (signal, code, why) =
+            [("INT", 130, "interrupted"), ("TERM", 143, "terminated")][index % 2];
         // Start-up is short and has the most to go wrong, so moments are dense near it: from
         // 30 ms to 20 s, evenly in the logarithm.
         let moment = Duration::from_secs_f64(0.03 * (20.0_f64 / 0.03).powf(rng.r#gen()));
@@ -307,21 +344,63 @@ fn signals_at_random_moments_leave_nothing() {
         let words = "--variant prover=bellperson --json report.json --rss-log log.csv in.json \
                      out.proof";
         let words: Vec<&str> = words.split_whitespace().collect();
-        let run = interrupt(prove(folder.path(), &words), signal, moment);
+        let run = interrupt(prove(folder.path(), &words), signal, |age| age >= moment);
         assert_eq!(run.code, code, "seed {seed}: {signal} after {moment:?}: {run:#?}");
         let mut after = tree(folder.path());
         // The log is written as the run goes, so that it tells how a run ended.
         after.remove(&folder.path().join("log.csv"));
+        // The first moments may come before there is anything to report.
+        if after.remove(&folder.path().join("report.json")).is_some() {
+            assert_eq!(report_in(folder.path())["unfinished"], why);
+        } else {
+            assert!(moment < Duration::from_secs(1), "no report: {run:#?}");
+        }
         assert!(after == before, "seed {seed}: {signal} after {moment:?}: {after:#?}");
         assert!(run.wall < moment + Duration::from_secs(5), "{signal} ignored: {run:#?}");
     }
 }
 
-fn interrupt(prove: Prove, signal: &str, moment: Duration) -> Run {
+#[test]
+fn a_run_that_ends_early_tells_how_far_it_came() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("in.json"), fixture("c1-2KiB.json")).expect("ours");
+    let end = |words: &str| {
+        let words = format!("--timeout 1s {words} in.json out.proof");
+        let words: Vec<&str> = words.split(' ').collect();
+        // A proof on the CPU outlasts the second.
+        let run = run_alone(prove(folder.path(), &words).env("BELLMAN_NO_GPU", "1"));
+        assert!(run.code == 9 && run.stdout.is_empty(), "{run:#?}");
+    };
+    // Half of a report may be worse than none.
+    end("--json - --trace /dev/null");
+    assert_eq!(tree(folder.path()).len(), 1, "files were made");
+    end("--json report.json --trace trace.json");
+    let names: Vec<_> = tree(folder.path()).into_keys().collect();
+    assert_eq!(names, ["in.json", "report.json", "trace.json"].map(path));
+    let json = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(path(name)).expect("listed")).expect("JSON")
+    };
+    let (report, trace) = (json("report.json"), json("trace.json"));
+    assert_eq!(report["unfinished"], "not done after 1s (--timeout)", "{report:#}");
+    assert_eq!((&report["command"], &report["schema"]), (&"prove".into(), &1.into()));
+    let names = |list: &Value, key: &str| {
+        let list = list.as_array().expect("a list").iter().filter(|item| item["ph"] != "M");
+        list.map(|item| item[key].to_string()).collect::<Vec<_>>()
+    };
+    let phases = names(&report["phases"], "name");
+    assert!(phases.contains(&"\"read-c1\"".to_owned()), "{report:#}");
+    // The trace is made a moment later.
+    let spans = names(&trace["traceEvents"], "cat");
+    assert!(phases.iter().all(|phase| spans.contains(phase)), "{trace:#}");
+}
+
+/// Sends `signal` once, when `is_due` says so of the run's age.
+fn interrupt(prove: Prove, signal: &str, is_due: impl Fn(Duration) -> bool) -> Run {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut sent = false;
     prove.run_with(LIMIT, |child, age| {
-        if !sent && age >= moment {
+        if !sent && is_due(age) {
             let kill = format!("kill -{signal} {}", child.id());
             let status = Command::new("sh").args(["-c", &kill]).status().expect("a shell");
             assert!(status.success(), "{kill}");

@@ -8,16 +8,19 @@ use serde::Serialize;
 
 use super::Session;
 use super::params::Entry;
-use crate::device::{DeviceRequest, Listed};
+use crate::device::{DeviceRequest, GpuSelector, Listed};
+use crate::groth16::gpu::plan::{Mode, Plan};
 use crate::memory::{Budget, Bytes, CgroupMemory};
+use crate::params::layout::Counts;
 use crate::progress::Device;
 use crate::report::SCHEMA;
 use crate::sector::{ProofVersion, RegisteredProof, SectorSize};
-use crate::variant::Job;
+use crate::settings::SettingsError;
+use crate::variant::{Job, Variants};
 use crate::{build, device, gpu, groth16, params, sys};
 
 pub(super) fn run(session: &Session, size: Option<SectorSize>) -> Result<()> {
-    session.answer(&Info::gather(session, size))
+    session.answer(&Info::gather(session, size)?)
 }
 
 /// Everything that `prove info` tells.
@@ -125,25 +128,53 @@ struct SectorInfo {
     variants: Vec<String>,
     proof_memory_bytes: u64,
     fits: bool,
+    card: Option<CardPlan>,
+}
+
+/// What a proof takes of a card.
+#[derive(Debug, Serialize)]
+struct CardPlan {
+    /// All points at once, or in chunks that pass through; none when nothing fits.
+    mode: Option<&'static str>,
+    memory_bytes: u64,
+    fits: bool,
+}
+
+impl CardPlan {
+    fn new(proof: RegisteredProof, variants: Variants, budget: Budget) -> Self {
+        match Plan::within(budget, Counts::of(proof.size), proof, variants) {
+            Ok(plan) => {
+                let mode = match plan.mode {
+                    Mode::Resident => "resident",
+                    Mode::Streamed { .. } => "streamed",
+                };
+                Self { mode: Some(mode), memory_bytes: plan.needed_bytes(), fits: true }
+            }
+            Err(error) => Self { mode: None, memory_bytes: error.needed_bytes, fits: false },
+        }
+    }
 }
 
 impl Info {
-    fn gather(session: &Session, size: Option<SectorSize>) -> Self {
+    fn gather(session: &Session, size: Option<SectorSize>) -> Result<Self, SettingsError> {
         let settings = &session.settings;
         let budget = Budget::detect(settings.ram_bytes);
         let memory = sys::machine_memory();
-        let (gpus, no_gpu_reason) = match device::list(&settings.device) {
-            Ok(listed) => (listed.into_iter().map(Card::new).collect(), None),
+        let (listed, no_gpu_reason) = match device::list(&settings.device) {
+            Ok(listed) => (listed, None),
             Err(why) => (Vec::new(), Some(why.to_string())),
         };
+        let free_bytes = most_free_bytes(&listed, settings.device.gpu.as_ref());
         let device = match settings.device.request {
             DeviceRequest::Gpu => Device::Gpu,
-            DeviceRequest::Auto if gpus.iter().any(|card: &Card| card.unusable.is_none()) => {
-                Device::Gpu
-            }
+            DeviceRequest::Auto if free_bytes.is_some() => Device::Gpu,
             DeviceRequest::Auto | DeviceRequest::Cpu => Device::Cpu,
         };
-        Self {
+        // Usage that only the machine's devices could decide.
+        Variants::resolve(Job::Prove, Some(device), &settings.variant_flags)
+            .map_err(|message| SettingsError::Variant { message })?;
+        let places = Places { budget, device, free_bytes };
+        Ok(Self {
             schema: SCHEMA,
             version: build::PACKAGE_VERSION,
             git: build::GIT_REVISION,
@@ -159,19 +190,37 @@ impl Info {
                 limit_bytes: cgroup.limit_bytes,
             }),
             memory_budget_bytes: budget.bytes,
-            gpus,
+            gpus: listed.into_iter().map(Card::new).collect(),
             no_gpu_reason,
             parameters_dir: settings.params.path.clone(),
             parameters_dir_chosen_by: settings.params.chosen_by.to_string(),
             parameters: params::list::list(&settings.params).iter().map(Entry::new).collect(),
-            sector: size.map(|size| SectorInfo::new(session, size, budget, device)),
-        }
+            sector: size.map(|size| SectorInfo::new(session, size, places)),
+        })
     }
 }
 
+/// Free memory of the card that a proof would take.
+fn most_free_bytes(listed: &[Listed], wanted: Option<&GpuSelector>) -> Option<u64> {
+    let wanted = listed.iter().filter(|card| wanted.is_none_or(|wanted| wanted.names(&card.info)));
+    wanted.filter_map(|card| card.usable.as_ref().ok()).max().map(|&free| free as u64)
+}
+
+/// Where a proof would be made.
+#[derive(Clone, Copy)]
+struct Places {
+    /// Host memory.
+    budget: Budget,
+    device: Device,
+    /// Of the card, when there is one.
+    free_bytes: Option<u64>,
+}
+
 impl SectorInfo {
-    fn new(session: &Session, size: SectorSize, budget: Budget, device: Device) -> Self {
-        let variants = session.settings.variants;
+    fn new(session: &Session, size: SectorSize, places: Places) -> Self {
+        let Places { budget, device, free_bytes } = places;
+        let (variants, vram_bytes) =
+            (session.settings.variants, session.settings.device.vram_bytes);
         let numbers = size.circuit();
         let proof = |version| RegisteredProof { size, version };
         let proof_memory_bytes = groth16::memory_bytes(variants, device, proof(ProofVersion::V1_1));
@@ -196,6 +245,11 @@ impl SectorInfo {
                 .collect(),
             proof_memory_bytes,
             fits: budget.check(proof_memory_bytes).is_ok(),
+            // Without a card, for one with as much as `--vram` says.
+            card: free_bytes.or(vram_bytes).filter(|_| device == Device::Gpu).map(|free_bytes| {
+                let budget = Plan::budget(free_bytes, vram_bytes);
+                CardPlan::new(proof(ProofVersion::V1_1), variants, budget)
+            }),
         }
     }
 }
@@ -260,7 +314,18 @@ impl fmt::Display for SectorInfo {
         writeln!(f, "parameters   {parameter_bytes} bytes ({})", Bytes(parameter_bytes))?;
         let fits = if self.fits { "fits" } else { "does not fit" };
         let (memory, variants) = (Bytes(self.proof_memory_bytes), self.variants.join(" "));
-        write!(f, "proof memory {memory} with {variants}: {fits} in what is available")
+        write!(f, "proof memory {memory} with {variants}: {fits} in what is available")?;
+        self.card.as_ref().map_or(Ok(()), |card| write!(f, "\n{card}"))
+    }
+}
+
+impl fmt::Display for CardPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "card memory  {}", Bytes(self.memory_bytes))?;
+        match self.mode {
+            Some(mode) => write!(f, " with {mode} points: fits in what is free, or allowed"),
+            None => write!(f, " at least: does not fit in what is free, or allowed"),
+        }
     }
 }
 
@@ -271,7 +336,6 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
     use crate::settings::Settings;
-    use crate::variant::Variants;
 
     #[test]
     fn a_size_is_described_with_what_its_proof_needs() {
@@ -282,7 +346,7 @@ mod tests {
         let settings = Settings::resolve(&cli.shared, Variants::default(), &environment);
         let settings = settings.expect("good settings");
         let session = Session::start(settings, Instant::now()).expect("nothing to open");
-        let info = Info::gather(&session, Some(SectorSize::GiB32));
+        let info = Info::gather(&session, Some(SectorSize::GiB32)).expect("nothing to refuse");
         let text = info.to_string();
         for words in [
             "gpus         none: BELLMAN_NO_GPU is set",
@@ -299,6 +363,28 @@ mod tests {
         assert_eq!(json["memory_budget_bytes"], 1 << 30);
         assert_eq!(json["parameters"][0]["security"], serde_json::Value::Null);
         assert_eq!(json["gpus"], serde_json::json!([]));
+    }
+
+    #[test]
+    fn a_card_is_planned_by_what_is_free_or_allowed() {
+        let proof = RegisteredProof { size: SectorSize::GiB32, version: ProofVersion::V1_1 };
+        let plan = |free_gib: u64, vram_gib: Option<u64>| {
+            let budget = Plan::budget(free_gib << 30, vram_gib.map(|gib| gib << 30));
+            CardPlan::new(proof, Variants::default(), budget)
+        };
+        for (free, vram, mode) in [
+            (139, None, Some("resident")),
+            (139, Some(24), Some("streamed")),
+            (24, Some(139), Some("streamed")),
+            (4, None, None),
+        ] {
+            let plan = plan(free, vram);
+            assert_eq!((plan.mode, plan.fits), (mode, mode.is_some()), "{free} {vram:?}");
+            let text = plan.to_string();
+            assert_eq!(text.contains("does not fit"), !plan.fits, "{text}");
+        }
+        let bytes = plan(24, None).memory_bytes;
+        assert!((10 << 30..24 << 30).contains(&bytes), "{bytes}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod batch;
 mod bench;
 mod early;
+mod ending;
 mod files;
 mod info;
 mod params;
@@ -85,7 +86,8 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         .build_global()
         .context("start the worker threads")?;
     files::check_distinct(cli)?;
-    let session = Session::start(settings, started)?;
+    let session = Arc::new(Session::start(settings, started)?);
+    ending::watch(&session, ending::name(cli), |report| report);
     let result = match (&cli.command, &cli.c1, &cli.out) {
         (Some(Command::Verify { c1, proof }), ..) => verify::run(&session, c1, proof),
         (Some(Command::Params(command)), ..) => params::run(&session, command),
@@ -169,12 +171,12 @@ impl Session {
         .with_phases(self.console.records())
     }
 
-    /// Writes `value` as JSON where `--json` says, if it does.
+    /// Writes `value` as JSON where `--json` says, if it does. It is the last word: an end that
+    /// comes later writes no other.
     fn write_json(&self, value: &impl Serialize) -> Result<()> {
+        stop::leave_silently();
         let Some(json) = &self.json else { return Ok(()) };
-        let mut text = serde_json::to_vec_pretty(value).context("write the report as JSON")?;
-        text.push(b'\n');
-        Ok(json.write(&text)?)
+        Ok(json.write(&json_text(value)?)?)
     }
 
     /// Writes the phases where `--trace` says, if it does.
@@ -240,6 +242,13 @@ impl Session {
         }
         Ok(read)
     }
+}
+
+/// A report as it is written.
+fn json_text(value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value).context("write the report as JSON")?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// Parameters, for the report.

@@ -58,6 +58,8 @@ fn check_all(session: &Session, size: Option<SectorSize>) -> Result<()> {
 
 fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) -> Result<()> {
     let settings = &session.settings;
+    // Nobody need have a card to hear that there is no place for the files.
+    setup::check_target(size, out)?;
     let device = device::open(&settings.device, Some(size), session.progress())?;
     let gpu = device.gpu();
     let needed_bytes = setup::memory_bytes(size, gpu.is_some());

@@ -6,11 +6,11 @@
 //! compiled for it, or another process has its lock.
 
 mod choose;
+mod selector;
 
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -19,6 +19,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use thiserror::Error;
 
+pub use self::selector::GpuSelector;
 use crate::gpu::fault::FaultPlan;
 use crate::gpu::lock::{GpuLock, LOCK_FOLDER};
 use crate::gpu::{self, FieldVariant, Gpu, GpuInfo};
@@ -38,51 +39,6 @@ pub enum DeviceRequest {
     Gpu,
 }
 
-/// What `--gpu` asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GpuSelector {
-    /// The driver's number, after `CUDA_VISIBLE_DEVICES`.
-    Index(usize),
-    /// The UUID, as `nvidia-smi -L` shows it.
-    Uuid(String),
-}
-
-impl FromStr for GpuSelector {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let is_digit = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
-        let is_uuid = text.len() == 40
-            && text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("gpu-"))
-            && text.bytes().skip(4).all(is_digit);
-        match text.parse() {
-            Ok(index) => Ok(Self::Index(index)),
-            Err(_) if is_uuid => Ok(Self::Uuid(text.to_ascii_lowercase())),
-            Err(_) => Err(format!(
-                "expected a number like `0`, or a UUID as `nvidia-smi -L` shows it, got `{text}`"
-            )),
-        }
-    }
-}
-
-impl fmt::Display for GpuSelector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Index(index) => write!(f, "{index}"),
-            Self::Uuid(uuid) => f.write_str(uuid),
-        }
-    }
-}
-
-impl GpuSelector {
-    fn names(&self, info: &GpuInfo) -> bool {
-        match self {
-            Self::Index(index) => info.ordinal == *index,
-            Self::Uuid(uuid) => info.uuid.eq_ignore_ascii_case(uuid),
-        }
-    }
-}
-
 /// Everything that decides about the device.
 #[derive(Clone, Debug)]
 pub struct DeviceSettings {
@@ -100,6 +56,17 @@ pub struct DeviceSettings {
     pub field: FieldVariant,
     /// What fails on purpose.
     pub fault: Option<Arc<FaultPlan>>,
+}
+
+impl DeviceSettings {
+    /// Options that do nothing when there is no GPU for this reason. A card in use was waited for.
+    fn without_effect(&self, why: &NoGpu) -> Vec<&'static str> {
+        let options = [
+            ("--wait-gpu", !self.wait.is_zero() && !why.is_busy),
+            ("--vram", self.vram_bytes.is_some()),
+        ];
+        options.into_iter().filter(|&(_, is_idle)| is_idle).map(|(option, _)| option).collect()
+    }
 }
 
 /// The device of a run.
@@ -264,12 +231,12 @@ pub fn open(
 ) -> Result<OpenDevice, DeviceError> {
     let opened = (settings.request != DeviceRequest::Cpu)
         .then(|| open_gpu(settings, &AtomicBool::new(false), progress));
-    settle(settings.request, opened, size, progress)
+    settle(settings, opened, size, progress)
 }
 
 /// The GPU that was opened, or the CPU where it may do it instead; `None` where no GPU was wanted.
 fn settle(
-    request: DeviceRequest,
+    settings: &DeviceSettings,
     opened: Option<Result<OpenGpu, NoGpu>>,
     size: Option<SectorSize>,
     progress: &dyn Progress,
@@ -278,8 +245,12 @@ fn settle(
         None => Ok(OpenDevice::Cpu { reason: None }),
         Some(Ok(open)) => Ok(OpenDevice::Gpu(open)),
         Some(Err(why)) => {
-            let reason = fall_back(request, size, why)?;
+            let options = settings.without_effect(&why);
+            let reason = fall_back(settings.request, size, why)?;
             progress.note(&format!("on the CPU, without a GPU: {reason}"));
+            for option in options {
+                progress.warn(&format!("{option} has no effect on the CPU"));
+            }
             Ok(OpenDevice::Cpu { reason: Some(reason) })
         }
     }
@@ -288,7 +259,7 @@ fn settle(
 /// A GPU that a thread opens, before it is known what for. Dropped, it gives up waiting for a card
 /// in use.
 pub struct Opening {
-    request: DeviceRequest,
+    settings: DeviceSettings,
     cancelled: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<OpenGpu, NoGpu>>>,
 }
@@ -299,14 +270,14 @@ impl Opening {
     /// # Errors
     /// When the system refuses a thread.
     pub fn start(settings: DeviceSettings, progress: Arc<dyn Progress>) -> io::Result<Self> {
-        let request = settings.request;
         let cancelled = Arc::new(AtomicBool::new(false));
-        let thread = (request != DeviceRequest::Cpu).then(|| {
-            let cancelled = Arc::clone(&cancelled);
+        let thread = (settings.request != DeviceRequest::Cpu).then(|| {
+            let (settings, cancelled) = (settings.clone(), Arc::clone(&cancelled));
             let builder = thread::Builder::new().name("open-gpu".to_owned());
             builder.spawn(move || open_gpu(&settings, &cancelled, &*progress))
         });
-        Ok(Self { request, cancelled, thread: thread.transpose()? })
+        let thread = thread.transpose()?;
+        Ok(Self { settings, cancelled, thread })
     }
 
     /// As [`open`].
@@ -322,7 +293,7 @@ impl Opening {
             .thread
             .take()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        settle(self.request, opened, size, progress)
+        settle(&self.settings, opened, size, progress)
     }
 }
 
@@ -411,9 +382,13 @@ fn open_gpu(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::gpu::GpuError;
     use crate::progress::Silent;
+    use crate::progress::console::Console;
+    use crate::settings::Verbosity;
 
     fn settings(request: DeviceRequest, forbidden: Option<&'static str>) -> DeviceSettings {
         DeviceSettings {
@@ -446,13 +421,21 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_is_a_number_or_a_whole_uuid() {
-        let uuid = "GPU-00102030-4050-6070-8090-A0b0c0d0e0f0";
-        assert_eq!("7".parse(), Ok(GpuSelector::Index(7)));
-        assert_eq!(uuid.parse(), Ok(GpuSelector::Uuid(uuid.to_ascii_lowercase())));
-        for text in ["-1", "", "all", "GPU-0010", "1.0", &format!("{uuid}0"), &"é".repeat(20)] {
-            assert!(text.parse::<GpuSelector>().is_err(), "`{text}`");
-        }
+    fn options_of_a_gpu_are_told_when_the_cpu_does_the_work() {
+        let warnings = |settings: &DeviceSettings, why: NoGpu| {
+            let console = Console::new(Verbosity::Quiet, Instant::now());
+            let device = settle(settings, Some(Err(why)), Some(SectorSize::KiB2), &console);
+            assert!(device.is_ok_and(|device| device.kind() == Device::Cpu));
+            console.warnings()
+        };
+        let plain = settings(DeviceRequest::Auto, None);
+        let (wait, vram_bytes) = (Duration::from_secs(1), Some(8 << 30));
+        let both = DeviceSettings { wait, vram_bytes, ..plain.clone() };
+        let vram = "--vram has no effect on the CPU";
+        let absent = || NoGpu::because(NO_DEVICE);
+        assert!(warnings(&plain, absent()).is_empty());
+        assert_eq!(warnings(&both, absent()), ["--wait-gpu has no effect on the CPU", vram]);
+        assert_eq!(warnings(&both, NoGpu { is_busy: true, ..absent() }), [vram]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! 52-bit limbs: the representation that IFMA multiplies, and its constants.
+//! The moduli, and 52-bit limbs: the representation that IFMA multiplies, and its constants.
 //!
 //! An Fp element takes eight limbs and Montgomery radix 2^416, an Fr element five and 2^260.
 
@@ -12,7 +12,7 @@ pub const FP_LIMBS: usize = 8;
 pub const FR_LIMBS: usize = 5;
 
 /// The modulus of Fp, 64-bit limbs, least significant first.
-pub(super) const FP_MODULUS: [u64; 6] = [
+pub const FP_MODULUS: [u64; 6] = [
     0xb9fe_ffff_ffff_aaab,
     0x1eab_fffe_b153_ffff,
     0x6730_d2a0_f6b0_f624,
@@ -21,8 +21,20 @@ pub(super) const FP_MODULUS: [u64; 6] = [
     0x1a01_11ea_397f_e69a,
 ];
 /// The modulus of Fr, 64-bit limbs, least significant first.
-pub(super) const FR_MODULUS: [u64; 4] =
+pub const FR_MODULUS: [u64; 4] =
     [0xffff_ffff_0000_0001, 0x53bd_a402_fffe_5bfe, 0x3339_d808_09a1_d805, 0x73ed_a753_299d_7d48];
+
+/// The `N` little-endian bytes of 64-bit words.
+pub const fn le_bytes<const W: usize, const N: usize>(words: [u64; W]) -> [u8; N] {
+    assert!(N == 8 * W, "eight bytes a word");
+    let mut bytes = [0; N];
+    let mut i = 0;
+    while i < N {
+        bytes[i] = words[i / 8].to_le_bytes()[i % 8];
+        i += 1;
+    }
+    bytes
+}
 
 /// Splits 64-bit words into `N` limbs of 52 bits, least significant first.
 #[inline(always)]
@@ -60,7 +72,7 @@ pub(super) const fn join<const N: usize, const W: usize>(limbs: [u64; N]) -> [u6
 }
 
 /// 2^exponent mod modulus, by doubling.
-pub(super) const fn power_of_two<const W: usize>(exponent: usize, modulus: [u64; W]) -> [u64; W] {
+pub const fn power_of_two<const W: usize>(exponent: usize, modulus: [u64; W]) -> [u64; W] {
     let mut value = [0; W];
     value[0] = 1;
     let mut step = 0;
@@ -128,6 +140,16 @@ mod tests {
     fn powers_of_two_are_blsts_montgomery_ones() {
         assert_eq!(power_of_two(384, FP_MODULUS), blst_fp::from(Fp::ONE).l);
         assert_eq!(power_of_two(256, FR_MODULUS), blst_fr::from(Scalar::ONE).l);
+    }
+
+    #[test]
+    fn the_largest_elements_are_one_less_than_the_moduli() {
+        let mut largest = le_bytes::<6, 48>(FP_MODULUS);
+        largest[0] -= 1;
+        assert_eq!(largest, (-Fp::ONE).to_bytes_le());
+        let mut largest = le_bytes::<4, 32>(FR_MODULUS);
+        largest[0] -= 1;
+        assert_eq!(largest, (-Scalar::ONE).to_bytes_le());
     }
 
     #[test]

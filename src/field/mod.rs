@@ -17,7 +17,9 @@ pub mod ifma;
 
 pub use blstrs::{Fp, Fp2, Scalar as Fr};
 pub use ifma::Ifma;
-pub use limbs::{FP_LIMBS, FR_LIMBS, LIMB_BITS, LIMB_MASK};
+pub use limbs::{
+    FP_LIMBS, FP_MODULUS, FR_LIMBS, FR_MODULUS, LIMB_BITS, LIMB_MASK, le_bytes, power_of_two,
+};
 pub use node::{is_canonical, to_fr, to_node};
 
 use ff::Field;

@@ -6,19 +6,15 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use super::engine::{Curve, Engine, Point};
-use crate::field::Kernel;
+use crate::field::{FP_MODULUS, Kernel, le_bytes};
 use crate::pages::filled;
 
 /// Points decoded by one task; a multiple of every engine's width.
 const TASK: usize = 1024;
 /// The first 64 bits of the modulus of Fp.
-const MODULUS_TOP: u64 = 0x1a01_11ea_397f_e69a;
-/// The modulus of Fp, big-endian.
-const MODULUS: [u8; 48] = [
-    0x1a, 0x01, 0x11, 0xea, 0x39, 0x7f, 0xe6, 0x9a, 0x4b, 0x1b, 0xa7, 0xb6, 0x43, 0x4b, 0xac, 0xd7,
-    0x64, 0x77, 0x4b, 0x84, 0xf3, 0x85, 0x12, 0xbf, 0x67, 0x30, 0xd2, 0xa0, 0xf6, 0xb0, 0xf6, 0x24,
-    0x1e, 0xab, 0xff, 0xfe, 0xb1, 0x53, 0xff, 0xff, 0xb9, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xaa, 0xab,
-];
+const MODULUS_TOP: u64 = FP_MODULUS[5];
+/// The modulus of Fp, little-endian.
+const MODULUS: [u8; 48] = le_bytes(FP_MODULUS);
 /// The first byte of an uncompressed infinity; all others are zero.
 const INFINITY_FLAG: u8 = 0x40;
 
@@ -152,7 +148,7 @@ fn is_finite(bytes: &[u8], index: usize) -> Result<bool, BasesError> {
     if flags != 0 {
         return Err(BasesError::Flags { index, flags });
     }
-    if bytes.chunks_exact(48).any(|coordinate| coordinate >= &MODULUS[..]) {
+    if bytes.chunks_exact(48).any(|coordinate| coordinate.iter().ge(MODULUS.iter().rev())) {
         return Err(BasesError::Coordinate { index });
     }
     Ok(true)

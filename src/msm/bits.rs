@@ -11,12 +11,11 @@ use group::Group;
 
 use super::bases::{Bases, BasesError};
 use super::engine::{Curve, Engine, Point};
+use super::plan::CHUNK;
 use super::tree::{Entry, Source, Tree};
 
 /// Partitions of one group at most: 2^10 buckets.
 pub const GROUP_MAX: usize = 10;
-/// Bases whose points are decoded at one time: 128 MiB of G1.
-const CHUNK: usize = 1 << 20;
 /// Bases that one task reads the patterns of.
 const TASK: usize = 1 << 13;
 

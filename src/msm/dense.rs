@@ -16,22 +16,19 @@ use rayon::prelude::*;
 
 use super::bases::{Bases, BasesError};
 use super::engine::{Curve, Engine, Point};
+use super::plan::CHUNK;
 use super::tree::{Entry, Source, Tree};
 use super::window::{Window, WindowBits};
-use crate::field::Fr;
+use crate::field::{FR_MODULUS, Fr};
 use crate::pages::{Pool, filled};
 
 /// (r - 1) / 2.
-const HALF: [u64; 4] =
-    [0x7fff_ffff_8000_0000, 0xa9de_d201_7fff_2dff, 0x199c_ec04_04d0_ec02, 0x39f6_d3a9_94ce_bea4];
-/// r.
-const MODULUS: [u64; 4] =
-    [0xffff_ffff_0000_0001, 0x53bd_a402_fffe_5bfe, 0x3339_d808_09a1_d805, 0x73ed_a753_299d_7d48];
+const HALF: [u64; 4] = {
+    let [a, b, c, d] = FR_MODULUS;
+    [a >> 1 | b << 63, b >> 1 | c << 63, c >> 1 | d << 63, d >> 1]
+};
 /// Set in the last word of a scalar that stands for its opposite.
 const NEGATIVE: u64 = 1 << 63;
-
-/// Points that are decoded at one time: 128 MiB of G1.
-const CHUNK: usize = 1 << 20;
 
 /// `sum_i scalars[i] bases[i]`.
 ///
@@ -112,7 +109,7 @@ impl Biased {
     fn new(scalar: &Fr, bias: &[u64; 4]) -> Self {
         let words = canonical_words(scalar);
         let negative = less(&HALF, &words);
-        let folded = if negative { subtract(&MODULUS, &words) } else { words };
+        let folded = if negative { subtract(&FR_MODULUS, &words) } else { words };
         let mut sum = [0; 4];
         let mut carry = false;
         for (sum, (a, b)) in sum.iter_mut().zip(folded.iter().zip(bias)) {

@@ -2,8 +2,8 @@
 
 use super::window::Window;
 
-/// Points that a sum decodes at one time: the chunk of dense sums, bits and tails.
-const CHUNK: u64 = 1 << 20;
+/// Points that a sum decodes at one time, in dense sums, bits and tails: 128 MiB of G1.
+pub(super) const CHUNK: usize = 1 << 20;
 /// A decoded point of G1, in any engine.
 pub const G1_POINT_BYTES: u64 = 128;
 /// A decoded point of G2.
@@ -48,12 +48,12 @@ impl SumsPlan {
         let window = window.bits(dense as usize);
         let (count, buckets) = (window.count() as u64, window.buckets() as u64);
         let in_flight = threads.min(count);
-        let chunk = points.min(CHUNK) * (point_bytes + SCALAR_BYTES);
+        let chunk = points.min(CHUNK as u64) * (point_bytes + SCALAR_BYTES);
         // A window in flight has its old buckets, its new ones, and where each ends, twice.
         let kept = sums * count * buckets * point_bytes;
         let made = in_flight * buckets * (point_bytes + 2 * ENTRY_BYTES);
         // Every sum keeps its own lists of entries and its own scratch until it is finished.
-        let entries = dense.min(CHUNK) + buckets;
+        let entries = dense.min(CHUNK as u64) + buckets;
         let tasks = threads.min(count * entries.div_ceil(BLOCK));
         let lists =
             sums * (in_flight * entries * ENTRY_BYTES + tasks * SCRATCH_POINTS * point_bytes);

@@ -4,11 +4,9 @@
 use super::bases::{Bases, BasesError};
 use super::dense::Dense;
 use super::engine::{Curve, Engine};
+use super::plan::CHUNK;
 use super::window::Window;
 use crate::field::Fr;
-
-/// Bases whose points are decoded at one time: 128 MiB of G1.
-const CHUNK: usize = 1 << 20;
 
 /// A base and the position of its scalar in the partition's array of full scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

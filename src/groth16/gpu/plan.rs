@@ -11,7 +11,7 @@ use crate::gpu::upload::Uploader;
 use crate::gpu::{Curve, DeviceWitnesses, G1, G2, Gpu, RowEvaluator};
 use crate::groth16::native::BitsVariant;
 use crate::groth16::{ProveError, group_partitions};
-use crate::memory::{Budget, BudgetSource};
+use crate::memory::{Budget, BudgetSource, MemoryError};
 use crate::params::layout::{Counts, Query};
 use crate::r1cs::{Matrices, Template};
 use crate::sector::RegisteredProof;
@@ -62,21 +62,30 @@ impl Plan {
     /// # Errors
     /// When none fits, with the bytes that the smallest needs; when the GPU fails.
     pub fn choose(gpu: &Gpu, vram_bytes: Option<u64>, job: Job<'_>) -> Result<Self, ProveError> {
-        let free = gpu.free_bytes().map_err(ProveError::Gpu)? as u64;
-        let free = Budget { bytes: free, source: BudgetSource::Device };
-        let budget = match vram_bytes {
-            Some(bytes) if bytes < free.bytes => Budget { bytes, source: BudgetSource::VramFlag },
-            _ => free,
-        };
-        Self::within(budget, *job.parameters.layout().counts(), job.proof, job.variants)
+        let free_bytes = gpu.free_bytes().map_err(ProveError::Gpu)? as u64;
+        let budget = Self::budget(free_bytes, vram_bytes);
+        Ok(Self::within(budget, *job.parameters.layout().counts(), job.proof, job.variants)?)
     }
 
-    fn within(
+    /// What may be used of a GPU with `free_bytes`, of which the person allows `vram_bytes`.
+    pub fn budget(free_bytes: u64, vram_bytes: Option<u64>) -> Budget {
+        match vram_bytes {
+            Some(bytes) if bytes < free_bytes => Budget { bytes, source: BudgetSource::VramFlag },
+            _ => Budget { bytes: free_bytes, source: BudgetSource::Device },
+        }
+    }
+
+    /// The plan that keeps most on the device of those that fit `budget`, for parameters of
+    /// `counts` points.
+    ///
+    /// # Errors
+    /// When none fits, with the bytes that the smallest needs.
+    pub fn within(
         budget: Budget,
         counts: Counts,
         proof: RegisteredProof,
         variants: Variants,
-    ) -> Result<Self, ProveError> {
+    ) -> Result<Self, MemoryError> {
         let log_n = proof.size.circuit().log_n;
         let chunks = CHUNK_LOG_MIN..=CHUNK_LOG_MAX.min(log_n - 1);
         let streamed = chunks.rev().map(|chunk_log| Mode::Streamed { chunk_log });
@@ -86,12 +95,12 @@ impl Plan {
         let mut result = Ok(());
         for mode in std::iter::once(Mode::Resident).chain(streamed) {
             let plan = Self::new(mode, &counts, proof, variants);
-            result = budget.check(plan.device_bytes + RESERVE_BYTES);
+            result = budget.check(plan.needed_bytes());
             if result.is_ok() {
                 return Ok(plan);
             }
         }
-        Err(result.expect_err("no plan fits").into())
+        Err(result.expect_err("no plan fits"))
     }
 
     fn new(mode: Mode, counts: &Counts, proof: RegisteredProof, variants: Variants) -> Self {
@@ -122,6 +131,11 @@ impl Plan {
             + Msm::<G1>::bytes(h_points, variants.window_h)
             + plan.sums_bytes(counts, &layout, variants);
         plan
+    }
+
+    /// Bytes that are free on a device where the plan fits.
+    pub const fn needed_bytes(&self) -> u64 {
+        self.device_bytes + RESERVE_BYTES
     }
 
     /// Arrays over the domain: a, b and h, or a and b alone with rows evaluated twice.
@@ -211,7 +225,7 @@ mod tests {
     use super::*;
     use crate::sector::{ProofVersion, SectorSize};
 
-    fn plan(size: SectorSize, bytes: u64) -> Result<Plan, ProveError> {
+    fn plan(size: SectorSize, bytes: u64) -> Result<Plan, MemoryError> {
         let proof = RegisteredProof { size, version: ProofVersion::V1_1 };
         let budget = Budget { bytes, source: BudgetSource::VramFlag };
         Plan::within(budget, Counts::of(size), proof, Variants::default())
@@ -228,7 +242,7 @@ mod tests {
         }
         let small = plan(SectorSize::MiB512, 4 << 30).expect("4 GiB");
         assert!(matches!(small.mode, Mode::Streamed { .. }), "{small:?}");
-        assert!(small.device_bytes + RESERVE_BYTES <= 4 << 30);
+        assert!(small.needed_bytes() <= 4 << 30);
     }
 
     #[test]
@@ -257,11 +271,10 @@ mod tests {
                     assert!(chunk_log <= last && device_bytes < bytes);
                     last = chunk_log;
                 }
-                Err(ProveError::Memory(error)) => {
+                Err(error) => {
                     assert!(error.needed_bytes > bytes);
                     assert!(plan(size, error.needed_bytes).is_ok(), "the number is right");
                 }
-                Err(error) => panic!("{error}"),
             }
         }
         assert_eq!(last, CHUNK_LOG_MIN, "all chunk sizes were met");

@@ -1,6 +1,6 @@
 //! The parameter file's points on the GPU, and their arrival.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 
 use blstrs::{G1Affine, G2Affine};
@@ -10,7 +10,7 @@ use crate::gpu::upload::{Uploaded, Uploader};
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, G1, G2, Gpu, GpuError};
 use crate::groth16::native::NativeError;
 use crate::params::layout::{Counts, Query};
-use crate::progress::{Device, Phase, Unit};
+use crate::progress::{Device, Phase, Progress, Unit};
 
 /// All five queries, decoded: 47.4 GB at 32 GiB.
 pub(super) struct ResidentPoints<'p> {
@@ -46,6 +46,7 @@ impl<'p> ResidentPoints<'p> {
     }
 
     /// Uploads the queries that are not there yet, in the file's order, which is that of their use.
+    /// After an error there is no other try: those who wait must not see what an earlier one left.
     pub(super) fn load(
         &self,
         source: Source<'_>,
@@ -56,21 +57,17 @@ impl<'p> ResidentPoints<'p> {
         if missing.is_empty() {
             return Ok(());
         }
-        let failing = self.arrivals.failing();
+        let failing = self.arrivals.failing()?;
         let gpu = gpu.with_urgent_stream()?;
         let mut uploader = Uploader::new(&gpu, pin)?;
         for &query in missing {
             let bytes = parameters.query(query);
-            let total = bytes.len() as u64;
-            let id = progress.start(Phase::new("upload").total(total, Unit::Bytes));
-            let advance = |bytes| progress.advance(id, bytes);
-            let uploaded = match query {
+            let uploaded = upload_phase(progress, bytes.len(), |advance| match query {
                 Query::BG2 => {
-                    uploader.points::<G2>(self.b_g2.as_slice(), bytes, cancelled, &advance)
+                    uploader.points::<G2>(self.b_g2.as_slice(), bytes, cancelled, advance)
                 }
-                _ => uploader.points::<G1>(self.g1(query), bytes, cancelled, &advance),
-            };
-            progress.finish(id, total, Device::Gpu);
+                _ => uploader.points::<G1>(self.g1(query), bytes, cancelled, advance),
+            });
             match uploaded.map_err(in_query(query))? {
                 Uploaded::All => self.arrivals.add(),
                 Uploaded::Cancelled => break,
@@ -120,6 +117,23 @@ impl Held for G2 {
     }
 }
 
+/// Runs `upload` as a phase of `bytes` bytes, of which those count that it says were read: fewer
+/// when it is cancelled or fails.
+pub(super) fn upload_phase(
+    progress: &dyn Progress,
+    bytes: usize,
+    upload: impl FnOnce(&(dyn Fn(u64) + Sync)) -> Result<Uploaded, GpuError>,
+) -> Result<Uploaded, GpuError> {
+    let id = progress.start(Phase::new("upload").total(bytes as u64, Unit::Bytes));
+    let read_bytes = AtomicU64::new(0);
+    let uploaded = upload(&|bytes| {
+        read_bytes.fetch_add(bytes, Ordering::Relaxed);
+        progress.advance(id, bytes);
+    });
+    progress.finish(id, read_bytes.into_inner(), Device::Gpu);
+    uploaded
+}
+
 /// Names the array in which a point is broken.
 pub(super) fn in_query(query: Query) -> impl Fn(GpuError) -> NativeError {
     move |error| match error {
@@ -128,7 +142,8 @@ pub(super) fn in_query(query: Query) -> impl Fn(GpuError) -> NativeError {
     }
 }
 
-/// How many queries are there.
+/// How many queries are there. The count only grows and a failure stays, so that it does not
+/// matter whether one waits before or after the loading begins.
 #[derive(Default)]
 struct Arrivals {
     state: Mutex<Arrived>,
@@ -155,10 +170,13 @@ impl Arrivals {
         self.changed.notify_all();
     }
 
-    /// A guard that tells those who wait when it is dropped by an error or a panic.
-    fn failing(&self) -> Failing<'_> {
-        self.with(|arrived| arrived.failed = false);
-        Failing { arrivals: self, armed: true }
+    /// A guard that tells those who wait when it is dropped by an error or a panic; an error when
+    /// an earlier one did.
+    fn failing(&self) -> Result<Failing<'_>, NativeError> {
+        if self.with(|arrived| arrived.failed) {
+            return Err(NativeError::NotLoaded);
+        }
+        Ok(Failing { arrivals: self, armed: true })
     }
 
     fn wait(&self, count: usize) -> Result<(), NativeError> {
@@ -192,7 +210,29 @@ impl Drop for Failing<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+    use crate::progress::console::Console;
+    use crate::settings::Verbosity;
+
+    #[test]
+    fn an_upload_counts_what_was_read() {
+        let console = Console::new(Verbosity::Quiet, Instant::now());
+        let uploaded = upload_phase(&console, 1000, |advance| {
+            advance(300);
+            advance(200);
+            Ok(Uploaded::Cancelled)
+        });
+        assert!(matches!(uploaded, Ok(Uploaded::Cancelled)));
+        let failed = upload_phase(&console, 1000, |advance| {
+            advance(700);
+            Err(GpuError::BadPoint { index: 7 })
+        });
+        assert!(matches!(failed, Err(GpuError::BadPoint { index: 7 })));
+        let bytes: Vec<u64> = console.records().iter().map(|record| record.bytes).collect();
+        assert_eq!(bytes, [500, 700]);
+    }
 
     #[test]
     fn waiting_ends_with_the_arrival_or_the_failure() {
@@ -200,7 +240,7 @@ mod tests {
         std::thread::scope(|scope| {
             let first = scope.spawn(|| arrivals.wait(1));
             let second = scope.spawn(|| arrivals.wait(2));
-            let failing = arrivals.failing();
+            let failing = arrivals.failing().expect("nothing failed yet");
             arrivals.add();
             assert!(first.join().expect("no panic").is_ok());
             drop(failing);
@@ -208,8 +248,19 @@ mod tests {
             assert!(matches!(error, NativeError::NotLoaded));
         });
         assert!(arrivals.wait(1).is_ok(), "what is there stays");
-        arrivals.failing().defuse();
-        arrivals.add();
-        assert!(arrivals.wait(2).is_ok());
+        assert!(arrivals.wait(2).is_err(), "before another try as after it");
+        assert!(matches!(arrivals.failing(), Err(NativeError::NotLoaded)));
+        assert!(arrivals.wait(2).is_err());
+    }
+
+    #[test]
+    fn loading_goes_on_where_it_was_cancelled() {
+        let arrivals = Arrivals::default();
+        for count in 1..=2 {
+            let failing = arrivals.failing().expect("being cancelled is no failure");
+            arrivals.add();
+            failing.defuse();
+            assert!(arrivals.wait(count).is_ok());
+        }
     }
 }

@@ -7,14 +7,14 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use blstrs::G1Affine;
 
-use super::points::in_query;
+use super::points::{in_query, upload_phase};
 use super::query::ChunkWork;
 use crate::gpu::upload::{PinVariant, Uploaded, Uploader};
 use crate::gpu::{Curve, DeviceBuffer, DeviceSlice, G1, G2, Gpu, GpuError};
 use crate::groth16::native::NativeError;
 use crate::params::Parameters;
 use crate::params::layout::{Counts, Query};
-use crate::progress::{Device, Phase, Progress, Unit};
+use crate::progress::Progress;
 
 /// Chunks on the device: one is summed while the next arrives.
 const CHUNKS: usize = 2;
@@ -127,20 +127,16 @@ fn upload(
             let range = start..(start + buffers.points(query)).min(count);
             let Ok(buffer) = freed.recv() else { return Ok(()) };
             let bytes = &bytes[range.start * point_bytes..range.end * point_bytes];
-            let total = bytes.len() as u64;
-            let id = progress.start(Phase::new("upload").total(total, Unit::Bytes));
-            let advance = |bytes| progress.advance(id, bytes);
-            let uploaded = match query {
+            let uploaded = upload_phase(progress, bytes.len(), |advance| match query {
                 Query::BG2 => {
                     let target = buffers.chunk::<G2>(buffer).slice(0..range.len());
-                    uploader.points::<G2>(target, bytes, &never, &advance)
+                    uploader.points::<G2>(target, bytes, &never, advance)
                 }
                 _ => {
                     let target = buffers.chunk::<G1>(buffer).slice(0..range.len());
-                    uploader.points::<G1>(target, bytes, &never, &advance)
+                    uploader.points::<G1>(target, bytes, &never, advance)
                 }
-            };
-            progress.finish(id, total, Device::Gpu);
+            });
             let uploaded = uploaded.map_err(|error| match in_query(query)(error) {
                 NativeError::Point { query, index } => {
                     NativeError::Point { query, index: range.start + index }

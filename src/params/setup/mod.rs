@@ -58,7 +58,7 @@ use crate::{sys, temporary};
 /// same, whatever the device. Memory: [`memory_bytes`].
 ///
 /// # Errors
-/// When one of the files exists or cannot be written, or the GPU fails; then nothing is left
+/// As [`check_target`], and when a file cannot be written or the GPU fails; then none is left
 /// behind.
 pub fn insecure(
     size: SectorSize,
@@ -67,12 +67,12 @@ pub fn insecure(
     gpu: Option<&Gpu>,
     progress: &dyn Progress,
 ) -> Result<ParameterFiles, SetupError> {
+    check_target(size, out)?;
     std::fs::create_dir_all(out).map_err(io_error(out))?;
     let files = ParameterFiles::new(out, size);
     let trapdoor = seed.map_or_else(Trapdoor::random, Trapdoor::from_seed);
     let counts = Counts::of(size);
     let set = PendingSet::create(&files, counts)?;
-    require_room(out, &Layout::new(counts))?;
     let multiples = progress.run(Phase::new("setup-tables"), 0, |_| {
         Ok::<Box<dyn Multiples>, SetupError>(match gpu {
             Some(gpu) => Box::new(GpuMultiples::new(gpu)?),
@@ -85,6 +85,32 @@ pub fn insecure(
     set.write_vk(&trapdoor, &ic)?;
     set.publish(&marker_text(size, seed))?;
     Ok(files)
+}
+
+/// Checks, without making anything, that a set for `size` can go to the folder `out`.
+///
+/// # Errors
+/// When one of its files exists, `out` cannot be a folder, or its file system has no room.
+pub fn check_target(size: SectorSize, out: &Path) -> Result<(), SetupError> {
+    require_absent(&ParameterFiles::new(out, size))?;
+    let there = out.ancestors().map(here).find(|path| path.exists());
+    let folder = there.unwrap_or_else(|| here(Path::new("")));
+    if !folder.is_dir() {
+        return Err(io_error(folder)(io::ErrorKind::NotADirectory.into()));
+    }
+    require_room(folder, &Layout::of(size))
+}
+
+/// `path`, or the folder that an empty one stands for.
+fn here(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
+}
+
+fn require_absent(files: &ParameterFiles) -> Result<(), SetupError> {
+    let mut paths = [&files.params, &files.vk, &files.marker].into_iter();
+    paths
+        .find(|path| path.exists())
+        .map_or(Ok(()), |path| Err(SetupError::Exists { path: path.clone() }))
 }
 
 /// Peak host memory of [`insecure`] for `size`, on a GPU or on the CPU.
@@ -154,12 +180,9 @@ pub struct PendingSet {
 impl PendingSet {
     /// Empty files beside `files`, none of which exists.
     fn create(files: &ParameterFiles, counts: Counts) -> Result<Self, SetupError> {
-        let [params, vk, marker] = [&files.params, &files.vk, &files.marker].map(|path| {
-            if path.exists() {
-                return Err(SetupError::Exists { path: path.clone() });
-            }
-            PendingFile::create(path).map_err(io_error(path))
-        });
+        require_absent(files)?;
+        let [params, vk, marker] = [&files.params, &files.vk, &files.marker]
+            .map(|path| PendingFile::create(path).map_err(io_error(path)));
         Ok(Self { counts, params: params?, vk: vk?, marker: marker? })
     }
 
