@@ -10,8 +10,9 @@ use super::{Cli, is_dash};
 
 pub(super) const BATCH_AFTER_HELP: &str = "\
 Proofs are called like their C1s, `s-1.json` gives `s-1.proof`; with `--count` they are numbered, \
-`s-1.1.proof`. A C1 that cannot be proved fails alone: the others are proved, and the exit code is 10. What would \
-fail the others too (parameters, memory, the GPU) ends the batch with its own exit code.";
+`s-1.1.proof`. A C1 that cannot be proved fails alone: the others are proved, and the exit code is \
+10. What would fail the others of its size too (parameters, memory, the GPU) ends the batch with \
+its own exit code.";
 
 /// Which sectors to prove.
 #[derive(Debug, Args)]

@@ -3,8 +3,8 @@
 //! Sectors of one size that follow each other share a prover, so that parameters stay open (on the
 //! card). One thread reads and checks the C1s and makes the next sectors' witnesses, `--jobs` of
 //! them ahead, while this one proves. A proof is written as soon as it verifies. A C1 that fails
-//! fails alone; what would fail every other too, as a lost card or broken parameters, ends the
-//! batch.
+//! fails alone; what would fail the others of its size too, as a lost card or broken parameters,
+//! ends the batch.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ use crate::output::Output;
 use crate::progress::timeline::milliseconds;
 use crate::report::Report;
 use crate::sector::{PROOF_BYTES, RegisteredProof, SectorSize};
-use crate::stop;
+use crate::{stop, sys};
 
 pub(super) fn run(session: &Arc<Session>, args: &BatchArgs) -> Result<()> {
     let folder = &args.out_dir;
@@ -299,12 +299,16 @@ impl Batch<'_> {
         let report = BatchReport::new(run, self.rows.all(), total);
         let failed = report.failed;
         let told = self.session.tell_as(&report.to_string(), &report);
+        if let (Err(_), Err(error)) = (&proved, &told) {
+            self.session.progress().warn(&format!("no report of the batch: {error:#}"));
+        }
         proved.and(told)?;
         if failed == 0 { Ok(()) } else { Err(SomeFailed { failed, total }.into()) }
     }
 }
 
-/// Whether what has this code would fail the other proofs of a batch too.
+/// Whether what has this code would fail a batch's other proofs of the same size too. Batches of
+/// several sizes are rare, and who makes one wants to hear of what is missing at once.
 const fn is_common(code: Code) -> bool {
     matches!(code, Code::Usage | Code::Parameters | Code::NoGpu | Code::Memory | Code::GpuFault)
 }
@@ -332,6 +336,8 @@ fn prepare(
         };
         // The receiver goes when the batch ends.
         ready.send(handed).ok()?;
+        // What C1s and witnesses leave free in many threads' arenas would add up, sector by sector.
+        sys::release_free_memory();
         next = tasks.next().map(|task| read(session, task));
     }
     None

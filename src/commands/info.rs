@@ -200,7 +200,7 @@ impl Info {
     }
 }
 
-/// Free memory of the card that a proof would take.
+/// Free memory of the usable card that has most, among those wanted.
 fn most_free_bytes(listed: &[Listed], wanted: Option<&GpuSelector>) -> Option<u64> {
     let wanted = listed.iter().filter(|card| wanted.is_none_or(|wanted| wanted.names(&card.info)));
     wanted.filter_map(|card| card.usable.as_ref().ok()).max().map(|&free| free as u64)

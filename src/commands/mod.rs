@@ -102,6 +102,8 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         _ => unreachable!("clap requires C1 and OUT where there is no command"),
     };
     session.console.close();
+    // What is being told of an early end must not outlive the run, half written.
+    stop::leave_silently();
     // Also of a run that failed: it shows how far it came.
     let traced = session.write_trace();
     result.and(traced)

@@ -12,7 +12,7 @@ pub enum FieldVariant {
     Generated,
 }
 
-/// Our kernels, or none in a build without nvcc.
+/// Our kernels, or none in a build without nvcc. A constant would stand in the binary once a use.
 #[cfg(prove_cuda)]
 pub(super) static WIDE: Option<&[u8]> = Some(include_bytes!(env!("PROVE_FATBIN")));
 #[cfg(not(prove_cuda))]
