@@ -193,7 +193,8 @@ DEVICE void load_flight(uint32_t* low, bool* active, const uint16_t* lows, uint3
 // **Computes** the entries of each bin in bucket order, and the first position of every bucket.
 // **Shapes** sorted, entries, lows: [batch window][n]; bucket_starts: [batch window][stride], of
 // which 2^(width - 1) + 1 are written; bin_starts: [batch window][2^11 + 1].
-// **Launch** grid (2^11, windows), SORT_STAGE x 4 bytes of dynamic shared memory.
+// **Launch** grid (2^11 or the widest window's buckets, if fewer, windows); 4 bytes of dynamic shared
+// memory for each of n or SORT_STAGE entries, the fewer.
 // **Requires** stride > 2^(width - 1); low bits at most SORT_LOW_LOG_MAX. A bin is done in
 // 2^group_log parts of its buckets, each in shared memory where it fits.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS)

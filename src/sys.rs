@@ -1,5 +1,5 @@
 //! What the operating system knows about this process and machine (Linux `/proc`).
-#![expect(unsafe_code, reason = "setenv before any thread starts; malloc_trim; statvfs")]
+#![expect(unsafe_code, reason = "setenv before any thread starts; mallopt; malloc_trim; statvfs")]
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -86,6 +86,18 @@ pub fn usage() -> Option<Usage> {
 pub fn peak_resident_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     kibibytes(&status, "VmHWM:").unwrap_or(0)
+}
+
+/// From now on blocks of 4 MiB and more go back to the kernel when they are freed.
+///
+/// Else glibc raises that bound to the largest block it has seen, and each thread's arena keeps up
+/// to 64 MiB: a hundred proofs of 2 KiB on 16 cores swung between 0.1 and 0.6 GB of what was free.
+pub fn return_large_blocks() {
+    const BYTES: libc::c_int = 4 << 20;
+    for option in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
+        // SAFETY: sets an option of the allocator. A refusal only leaves it as it was.
+        unsafe { libc::mallopt(option, BYTES) };
+    }
 }
 
 /// Gives memory that was freed back to the kernel, so that later users pay for their own pages.

@@ -54,6 +54,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>, started: Instant) -> Code
         Ok(settings) => settings,
         Err(error) => return fail(&error.into()),
     };
+    sys::return_large_blocks();
     // Before any thread starts.
     if settings.threads.is_some_and(|threads| !sys::set_bellperson_threads(threads)) {
         return fail(&anyhow!("cannot set the number of threads: some run already"));

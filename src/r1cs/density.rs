@@ -1,6 +1,7 @@
 //! Which variables a matrix uses: the variables that have a base in the `a` and `b` queries.
 
-use rayon::prelude::*;
+use std::panic::resume_unwind;
+use std::thread;
 
 use super::column::{Column, Kind};
 use super::matrix::Matrix;
@@ -88,11 +89,16 @@ impl Density {
             columns.iter().for_each(|&column| density.insert(column));
             density
         };
-        matrices
-            .into_par_iter()
-            .flat_map(|matrix| matrix.columns().par_chunks(CHUNK))
-            .map(of_columns)
-            .reduce(none, Self::union)
+        // Threads of their own: the pool may be at the witnesses, and the circuit is waited for.
+        thread::scope(|scope| {
+            let chunks = matrices.into_iter().flat_map(|matrix| matrix.columns().chunks(CHUNK));
+            let of_columns = &of_columns;
+            let threads: Vec<_> =
+                chunks.map(|chunk| scope.spawn(move || of_columns(chunk))).collect();
+            threads.into_iter().fold(none(), |whole, thread| {
+                whole.union(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            })
+        })
     }
 
     fn insert(&mut self, column: Column) {

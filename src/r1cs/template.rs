@@ -84,10 +84,8 @@ impl Template {
         let challenge = Section::new(recorder.section);
         let lengths = |section: &Section| (section.order.bits(), section.order.full());
         let density = |matrices| Density::new(matrices, lengths(&prologue), lengths(&challenge));
-        let (a_density, b_density) = rayon::join(
-            || density([&prologue.a, &challenge.a]),
-            || density([&prologue.b, &challenge.b]),
-        );
+        let a_density = density([&prologue.a, &challenge.a]);
+        let b_density = density([&prologue.b, &challenge.b]);
         let coefficients = recorder.table.values;
         let template = Self { size, coefficients, prologue, challenge, a_density, b_density };
         template.check();

@@ -205,9 +205,10 @@ pub(in crate::gpu) fn sort_bins(
     gpu.launch(
         Kernel::MsmSortBins,
         Launch {
-            grid: (SORT_BINS as u32, count),
+            // Bins without buckets, and memory without entries, would only be waited for.
+            grid: (count32(SORT_BINS.min(windows.bucket_stride())), count),
             block: SORT_THREADS,
-            shared_bytes: Kernel::MsmSortBins.shared_bytes(),
+            shared_bytes: Kernel::MsmSortBins.shared_bytes().min(n32.saturating_mul(4)),
         },
         &[
             &sorted.address(),
