@@ -218,7 +218,10 @@ impl<'p> Native<'p> {
                 source: partition.rows().map_or(RowSource::Template(evaluate), RowSource::Given),
             })
             .collect();
-        self.sums.of_group(&assignments, progress).map_err(|error| self.told(error))
+        let sums = self.sums.of_group(&assignments, progress).map_err(|error| self.told(error));
+        // Unmapping a gigabyte takes longer than the proofs that wait for these sums.
+        rayon::spawn(move || drop((scalars, synthesized)));
+        sums
     }
 
     /// Names the parameter file where it is at fault.
@@ -280,7 +283,8 @@ pub fn proofs(
     if bool::from(vk.delta_g1.is_identity() | vk.delta_g2.is_identity()) {
         return Err(NativeError::Delta);
     }
-    Ok(sums.iter().zip(blindings).map(|(sums, &blinding)| assemble(vk, sums, blinding)).collect())
+    let proofs = sums.par_iter().zip(blindings);
+    Ok(proofs.map(|(sums, &blinding)| assemble(vk, sums, blinding)).collect())
 }
 
 /// The proof from its sums. C's `s A` and `r B1` contain `r s delta` twice; once stays.

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::synthesis::Synthesized;
 use super::verify::Verifier;
 use super::{Blinding, GROUP_PARTITIONS, Group, Proof, ProveError, Prover};
@@ -105,16 +107,21 @@ impl Job<'_> {
         synthesized: Option<Vec<Synthesized>>,
     ) -> Result<Vec<Proof>, ProveError> {
         let mut proofs = self.attempt(group.clone(), synthesized)?;
+        let checks =
+            Checks { sector: self.sector, verifier: self.verifier, progress: self.progress };
+        let verified = group.clone().into_par_iter().zip(&proofs);
+        let verified = verified.map(|(partition, proof)| checks.verify(partition, proof));
+        let verified: Vec<bool> = verified.collect::<Result<_, _>>()?;
         let mut invalid = Vec::new();
-        for (partition, proof) in group.zip(&mut proofs) {
-            if self.verify(partition, proof)? {
+        for ((partition, proof), is_valid) in group.zip(&mut proofs).zip(verified) {
+            if is_valid {
                 continue;
             }
             self.progress.warn(&format!(
                 "the proof of partition {partition} does not verify; proving it once more"
             ));
             *proof = self.attempt(partition..partition + 1, None)?.remove(0);
-            if self.verify(partition, proof)? {
+            if checks.verify(partition, proof)? {
                 self.progress.warn(&format!(
                     "the second proof of partition {partition} verifies; suspect the hardware"
                 ));
@@ -141,8 +148,18 @@ impl Job<'_> {
         assert_eq!(proofs.len(), count, "one proof a partition");
         Ok(proofs)
     }
+}
 
-    fn verify(&self, partition: usize, proof: &Proof) -> Result<bool, ProveError> {
+/// What proofs are checked with.
+#[derive(Clone, Copy)]
+struct Checks<'a> {
+    sector: &'a Sector,
+    verifier: &'a Verifier,
+    progress: &'a dyn Progress,
+}
+
+impl Checks<'_> {
+    fn verify(self, partition: usize, proof: &Proof) -> Result<bool, ProveError> {
         let phase = Phase::new("verify").partition(partition);
         let valid =
             self.progress.run(phase, 0, |_| self.verifier.verify(self.sector, partition, proof))?;
