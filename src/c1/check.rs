@@ -3,9 +3,11 @@
 //! Everything here follows from `registered_proof` and from the file itself; what follows from
 //! the protocol's graph is in `graph.rs`, and what needs hashing in `vanilla.rs`.
 
+use rayon::prelude::*;
+
 use super::error::C1Error;
 use super::json::{
-    Challenge, Column, InclusionPath, Merkle, MerkleData, Phase1Output, VanillaProofs,
+    Bounded, Challenge, Column, InclusionPath, Merkle, MerkleData, Phase1Output, VanillaProofs,
 };
 use super::path::{Path, printable};
 use super::{
@@ -19,22 +21,23 @@ const SHOWN_CHARS_MAX: usize = 64;
 
 /// Turns a parsed output into a checked sector; `at` is where the output stands.
 pub(super) fn sector(
-    output: Phase1Output<'_>,
+    output: Phase1Output,
     porep_id: Option<Node>,
     at: &Path<'_>,
 ) -> Result<Sector, C1Error> {
     let proof = registered_proof(&output, at)?;
     top_level(&output, proof, at)?;
-    let VanillaProofs { tag, partitions } = output.vanilla_proofs;
+    let VanillaProofs { tag, partitions: Bounded(partitions) } = output.vanilla_proofs;
     let vanilla_at = at.key("vanilla_proofs");
     let tag_at = vanilla_at.key(&tag);
     let checker = Checker::new(proof);
     checker.count(partitions.len(), proof.partitions(), "partitions", &tag_at)?;
-    let partitions = partitions
-        .into_iter()
+    let checked: Vec<_> = partitions
+        .into_par_iter()
         .enumerate()
         .map(|(index, partition)| checker.partition(partition.0, &tag_at.index(index)))
-        .collect::<Result<_, _>>()?;
+        .collect();
+    let partitions = checked.into_iter().collect::<Result<_, _>>()?;
     let sector = Sector {
         registered_proof: proof,
         comm_r: output.comm_r,
@@ -50,7 +53,7 @@ pub(super) fn sector(
 }
 
 /// Reads `registered_proof` and compares the tag of the vanilla proofs with it.
-fn registered_proof(output: &Phase1Output<'_>, at: &Path<'_>) -> Result<RegisteredProof, C1Error> {
+fn registered_proof(output: &Phase1Output, at: &Path<'_>) -> Result<RegisteredProof, C1Error> {
     let name = printable(&output.registered_proof, SHOWN_CHARS_MAX);
     let proof: RegisteredProof = name.parse().map_err(|reason| C1Error::RegisteredProof {
         path: at.key("registered_proof").to_string(),
@@ -65,12 +68,8 @@ fn registered_proof(output: &Phase1Output<'_>, at: &Path<'_>) -> Result<Register
 }
 
 /// Checks the 32-byte values at the output's top level.
-fn top_level(
-    output: &Phase1Output<'_>,
-    proof: RegisteredProof,
-    at: &Path<'_>,
-) -> Result<(), C1Error> {
-    let partitions = &output.vanilla_proofs.partitions;
+fn top_level(output: &Phase1Output, proof: RegisteredProof, at: &Path<'_>) -> Result<(), C1Error> {
+    let Bounded(partitions) = &output.vanilla_proofs.partitions;
     let is_empty = partitions.iter().all(|partition| partition.0.is_empty());
     if proof.kind() == ProofKind::Synthetic && output.seed == [0; 32] && is_empty {
         let path = at.key("vanilla_proofs").to_string();

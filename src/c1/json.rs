@@ -4,7 +4,6 @@
 //! Every array has an upper bound while it is read, so that a file cannot ask for much more
 //! memory than its own length; exact lengths are for `check.rs`, which knows the sector size.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -13,12 +12,13 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::C1Error;
+use super::parallel;
 use super::path::{self, at_offset};
 use super::{ChallengeProof, ColumnProof, LabelingProof, MerkleProof, Node, PathElement, Sector};
 use crate::sector::{DRG_DEGREE, EXP_DEGREE, NODE_BYTES};
 
 /// Most partitions that a proof has (non-interactive, 32 and 64 GiB).
-const PARTITIONS_MAX: usize = 126;
+pub(super) const PARTITIONS_MAX: usize = 126;
 /// Most challenges in a partition.
 const CHALLENGES_MAX: usize = 18;
 /// Most layers.
@@ -43,6 +43,11 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
+    /// Parses the text as a Phase-1 output.
+    pub(super) fn output(&self) -> Result<Phase1Output, C1Error> {
+        parallel::output(self.text).map_or_else(|| self.parse(), Ok)
+    }
+
     /// Parses the text as one JSON value with nothing after it.
     pub(super) fn parse<T: Deserialize<'a>>(&self) -> Result<T, C1Error> {
         serde_json::from_slice(self.text).map_err(|error| self.located(&error))
@@ -79,10 +84,9 @@ fn byte_offset(text: &[u8], line: usize, column: usize) -> usize {
 
 /// `SealCommitPhase1Output`.
 #[derive(Deserialize)]
-pub(super) struct Phase1Output<'a> {
-    #[serde(borrow)]
-    pub(super) registered_proof: Cow<'a, str>,
-    pub(super) vanilla_proofs: VanillaProofs,
+pub(super) struct Phase1Output<P = Bounded<Partition, PARTITIONS_MAX>> {
+    pub(super) registered_proof: String,
+    pub(super) vanilla_proofs: VanillaProofs<P>,
     #[serde(deserialize_with = "node")]
     pub(super) comm_r: Node,
     #[serde(deserialize_with = "node")]
@@ -96,10 +100,13 @@ pub(super) struct Phase1Output<'a> {
 }
 
 /// `VanillaSealProof`: an object whose one key tells the sector size.
-pub(super) struct VanillaProofs {
+pub(super) struct VanillaProofs<P> {
     pub(super) tag: String,
-    pub(super) partitions: Vec<Bounded<Challenge, CHALLENGES_MAX>>,
+    pub(super) partitions: P,
 }
+
+/// One partition's challenges.
+pub(super) type Partition = Bounded<Challenge, CHALLENGES_MAX>;
 
 /// One challenge of `stacked::Proof`.
 #[derive(Deserialize, Serialize)]
@@ -277,20 +284,20 @@ impl<'de> Visitor<'de> for NodeReader {
     }
 }
 
-impl<'de> Deserialize<'de> for VanillaProofs {
+impl<'de, P: Deserialize<'de>> Deserialize<'de> for VanillaProofs<P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneKey;
+        struct OneKey<P>(PhantomData<P>);
 
-        impl<'de> Visitor<'de> for OneKey {
-            type Value = VanillaProofs;
+        impl<'de, P: Deserialize<'de>> Visitor<'de> for OneKey<P> {
+            type Value = VanillaProofs<P>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object with one key")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<VanillaProofs, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let tag = map.next_key()?.ok_or_else(|| A::Error::invalid_length(0, &self))?;
-                let Bounded::<_, PARTITIONS_MAX>(partitions) = map.next_value()?;
+                let partitions = map.next_value()?;
                 match map.next_key::<IgnoredAny>()? {
                     None => Ok(VanillaProofs { tag, partitions }),
                     Some(_) => Err(A::Error::invalid_length(2, &self)),
@@ -298,7 +305,7 @@ impl<'de> Deserialize<'de> for VanillaProofs {
             }
         }
 
-        deserializer.deserialize_map(OneKey)
+        deserializer.deserialize_map(OneKey(PhantomData))
     }
 }
 

@@ -21,6 +21,7 @@ mod guess;
 mod hash;
 mod ids;
 mod json;
+mod parallel;
 mod path;
 mod shape;
 pub mod vanilla;
@@ -94,7 +95,7 @@ pub fn read(bytes: &[u8], given: &GivenIds) -> Result<Read, C1Error> {
     let opened = shape::Opened::new(bytes)?;
     let document = opened.document();
     let at = Path::root(document.prefix);
-    let sector = check::sector(document.parse()?, given.porep_id, &at)?;
+    let sector = check::sector(document.output()?, given.porep_id, &at)?;
     if let Some(got) = opened.sector_size
         && got != sector.registered_proof.size.bytes()
     {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -14,6 +15,8 @@ use super::{Node, Sector, path};
 
 /// Bytes of the input that an error message shows.
 const START_BYTES: usize = 24;
+/// Groups of four base64 characters that are decoded in one piece: 768 KiB of text.
+pub(super) const PIECE_QUADS: usize = 1 << 18;
 
 /// A shape of C1 file (`S1` to `S6`; there is no S5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,9 +209,13 @@ impl<'a> Envelope<'a> {
 
     fn open_base64(&self, reader: Reader<'a>) -> Result<Opened<'a>, C1Error> {
         let key = "Phase1Out";
-        let Text(base64) = reader.required(self.phase1_out, key, key)?;
-        let text =
-            STANDARD.decode(&*base64).map_err(|source| C1Error::Base64 { path: key, source })?;
+        let text = match self.phase1_out.and_then(decoded) {
+            Some(text) => text,
+            None => {
+                let Text(base64) = reader.required(self.phase1_out, key, key)?;
+                STANDARD.decode(&*base64).map_err(|source| C1Error::Base64 { path: key, source })?
+            }
+        };
         let number = reader.required(self.sector_num, "SectorNum", key)?;
         Ok(Opened {
             shape: Shape::Base64,
@@ -249,6 +256,21 @@ impl<'a> Envelope<'a> {
         };
         reader.borrowed(Shape::Damocles, self.c1out, ids)
     }
+}
+
+/// Decodes a string of base64 in pieces, side by side; anything else is left to a decoder that
+/// takes it in one piece and says what is wrong.
+pub(super) fn decoded(value: &RawValue) -> Option<Vec<u8>> {
+    let base64 = value.get().strip_prefix('"')?.strip_suffix('"')?.as_bytes();
+    let mut text = vec![0; base64.len() / 4 * 3];
+    let pieces = base64.par_chunks(4 * PIECE_QUADS).zip(text.par_chunks_mut(3 * PIECE_QUADS));
+    let decode = |(from, to): (&[u8], &mut [u8])| STANDARD.decode_slice(from, to).ok();
+    let bytes: Vec<usize> = pieces.map(decode).collect::<Option<_>>()?;
+    let (last, others) = bytes.split_last()?;
+    // Padding ends a text, but to its decoder each piece is one.
+    let is_one = base64.len() % 4 == 0 && others.iter().all(|&bytes| bytes == 3 * PIECE_QUADS);
+    text.truncate(others.len() * 3 * PIECE_QUADS + last);
+    is_one.then_some(text)
 }
 
 /// Reads values of the file in place.
