@@ -3,6 +3,7 @@
 //! All tests are ignored where there may be no GPU; `make gpu-test-build` packs this executable
 //! with a script that makes the parameters and names their folder in `PROVE_TEST_PARAMS`, and the
 //! C1 files' in `PROVE_TEST_DATA`.
+#![expect(clippy::print_stdout, reason = "memory over a hundred proofs is an output")]
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
