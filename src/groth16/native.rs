@@ -219,8 +219,9 @@ impl<'p> Native<'p> {
             })
             .collect();
         let sums = self.sums.of_group(&assignments, progress).map_err(|error| self.told(error));
-        // Unmapping a gigabyte takes longer than the proofs that wait for these sums.
-        rayon::spawn(move || drop((scalars, synthesized)));
+        // Unmapping a gigabyte takes longer than the proofs that wait for these sums. Where the
+        // system has no thread for it, it is done here.
+        let _ = thread::Builder::new().spawn(move || drop((scalars, synthesized)));
         sums
     }
 
