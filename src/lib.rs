@@ -52,6 +52,7 @@ pub mod settings;
 pub mod stop;
 pub mod sys;
 pub mod temporary;
+pub mod threads;
 pub mod trace;
 pub mod variant;
 pub mod witness;

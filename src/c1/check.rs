@@ -32,6 +32,7 @@ pub(super) fn sector(
     let tag_at = vanilla_at.key(&tag);
     let checker = Checker::new(proof);
     checker.count(partitions.len(), proof.partitions(), "partitions", &tag_at)?;
+    // All of them first, so that of several faults the first in the file is told.
     let checked: Vec<_> = partitions
         .into_par_iter()
         .enumerate()

@@ -30,7 +30,8 @@ use crate::output::Output;
 use crate::progress::timeline::milliseconds;
 use crate::report::Report;
 use crate::sector::{PROOF_BYTES, RegisteredProof, SectorSize};
-use crate::{stop, sys};
+use crate::stop;
+use crate::threads::joined;
 
 pub(super) fn run(session: &Arc<Session>, args: &BatchArgs) -> Result<()> {
     let folder = &args.out_dir;
@@ -41,7 +42,7 @@ pub(super) fn run(session: &Arc<Session>, args: &BatchArgs) -> Result<()> {
     let total = tasks.len();
     let mut batch = Batch { session, jobs, total, rows: Rows::default(), last: None };
     let rows = batch.rows.clone();
-    ending::watch(session, "batch", move |run| BatchReport::new(run, rows.all(), total));
+    ending::watch(session, move |run| BatchReport::new(run, rows.all(), total));
     let proved = batch.prove_all(tasks.into_iter());
     batch.tell(proved)
 }
@@ -191,7 +192,7 @@ impl Batch<'_> {
                 }
                 Handed::Failed { task, error } => self.fail(task, error),
             });
-            let next = preparing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let next = joined(preparing.join());
             proved.map(|()| next)
         });
         self.last = Some((proof, Circumstances::of(&device, variants, &parameters)));
@@ -290,7 +291,7 @@ impl Batch<'_> {
 
     /// The report; then the error of `proved`, or one when a proof is missing.
     fn tell(self, proved: Result<()>) -> Result<()> {
-        let run = self.session.report("batch");
+        let run = self.session.report();
         let run = match self.last {
             Some((proof, circumstances)) => circumstances.told_in(run.with_proof(proof)),
             None => run,
@@ -336,8 +337,6 @@ fn prepare(
         };
         // The receiver goes when the batch ends.
         ready.send(handed).ok()?;
-        // What C1s and witnesses leave free in many threads' arenas would add up, sector by sector.
-        sys::release_free_memory();
         next = tasks.next().map(|task| read(session, task));
     }
     None

@@ -20,6 +20,7 @@ use crate::progress::Progress;
 use crate::report::{DeviceInfo, ParametersInfo, Report};
 use crate::sector::{RegisteredProof, SectorSize};
 use crate::settings::SettingsError;
+use crate::threads::joined;
 use crate::variant::{Job, ProverVariant, Variants};
 
 /// A started device and, once [`Early::expect`] was told a size, parameters and a circuit.
@@ -81,8 +82,7 @@ impl<'s> Early<'s> {
         }
         let Expected { circuit, parameters, .. } = self.expected.expect("just made sure of");
         // Before the device: nobody need wait for a card to hear that there are no parameters.
-        let parameters =
-            parameters.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let parameters = joined(parameters.join())?;
         let device = self.device.finish(Some(size), self.session.progress())?;
         // Usage that only the machine's devices could decide.
         let variants = Variants::resolve(Job::Prove, Some(device.kind()), &settings.variant_flags)

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{Session, json_text};
 use crate::build;
-use crate::cli::{BenchCommand, Cli, Command, ParamsCommand};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::progress::timeline::{PhaseRecord, milliseconds};
@@ -39,12 +38,12 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    fn new(session: &Session, command: &'static str, why: &str) -> Self {
+    fn new(session: &Session, why: &str) -> Self {
         Self {
             schema: SCHEMA,
             version: build::PACKAGE_VERSION,
             git: build::GIT_REVISION,
-            command,
+            command: session.command,
             unfinished: why.to_owned(),
             phase: Some(session.console.current_phase()).filter(|phase| !phase.is_empty()),
             phases: session.console.records(),
@@ -60,13 +59,12 @@ impl Unfinished {
 /// `complete` makes of what is known of any run.
 pub(super) fn watch<T: Serialize>(
     session: &Arc<Session>,
-    command: &'static str,
     complete: impl Fn(Unfinished) -> T + Send + 'static,
 ) {
     let session = Arc::downgrade(session);
     stop::before_leaving(move |why| {
         let Some(session) = session.upgrade() else { return };
-        let report = || complete(Unfinished::new(&session, command, why));
+        let report = || complete(Unfinished::new(&session, why));
         if let Err(error) = write(&session, report) {
             session.console.warn(&format!("no report of the unfinished run: {error}"));
         }
@@ -80,29 +78,5 @@ fn write<T: Serialize>(session: &Session, report: impl FnOnce() -> T) -> Result<
     match &session.trace {
         Some(Output::File { .. }) => session.write_trace(),
         _ => Ok(()),
-    }
-}
-
-/// The command's name in reports.
-pub(super) const fn name(cli: &Cli) -> &'static str {
-    match &cli.command {
-        None => "prove",
-        Some(Command::Verify { .. }) => "verify",
-        Some(Command::Params(ParamsCommand::List)) => "params list",
-        Some(Command::Params(ParamsCommand::Check { .. })) => "params check",
-        Some(Command::Params(ParamsCommand::Setup { .. })) => "params setup",
-        Some(Command::Sample(_)) => "sample",
-        Some(Command::Batch(_)) => "batch",
-        Some(Command::Bench(command)) => match command {
-            BenchCommand::Synth { .. } => "bench synth",
-            BenchCommand::Rows { .. } => "bench rows",
-            BenchCommand::Ntt { .. } => "bench ntt",
-            BenchCommand::Msm { .. } => "bench msm",
-            BenchCommand::Field { .. } => "bench field",
-            BenchCommand::Prove { .. } => "bench prove",
-        },
-        Some(Command::Info { .. }) => "info",
-        Some(Command::Completions { .. }) => "completions",
-        Some(Command::Man) => "man",
     }
 }

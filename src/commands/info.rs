@@ -345,7 +345,7 @@ mod tests {
         let environment = |name: &str| (name == "BELLMAN_NO_GPU").then(|| "1".into());
         let settings = Settings::resolve(&cli.shared, Variants::default(), &environment);
         let settings = settings.expect("good settings");
-        let session = Session::start(settings, Instant::now()).expect("nothing to open");
+        let session = Session::start(settings, "info", Instant::now()).expect("nothing to open");
         let info = Info::gather(&session, Some(SectorSize::GiB32)).expect("nothing to refuse");
         let text = info.to_string();
         for words in [

@@ -26,7 +26,7 @@ use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 
 use crate::bench::sample::Meter;
-use crate::cli::{Cli, Command, is_dash};
+use crate::cli::{BenchCommand, Cli, Command, ParamsCommand, is_dash};
 use crate::exit::{Code, code_of, render};
 use crate::monitor::Monitor;
 use crate::output::Output;
@@ -87,8 +87,8 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
         .build_global()
         .context("start the worker threads")?;
     files::check_distinct(cli)?;
-    let session = Arc::new(Session::start(settings, started)?);
-    ending::watch(&session, ending::name(cli), |report| report);
+    let session = Arc::new(Session::start(settings, command_name(cli), started)?);
+    ending::watch(&session, |report| report);
     let result = match (&cli.command, &cli.c1, &cli.out) {
         (Some(Command::Verify { c1, proof }), ..) => verify::run(&session, c1, proof),
         (Some(Command::Params(command)), ..) => params::run(&session, command),
@@ -110,9 +110,35 @@ fn run(cli: &Cli, settings: Settings, started: Instant) -> Result<()> {
     result.and(traced)
 }
 
+/// The command's name in reports.
+const fn command_name(cli: &Cli) -> &'static str {
+    match &cli.command {
+        None => "prove",
+        Some(Command::Verify { .. }) => "verify",
+        Some(Command::Params(ParamsCommand::List)) => "params list",
+        Some(Command::Params(ParamsCommand::Check { .. })) => "params check",
+        Some(Command::Params(ParamsCommand::Setup { .. })) => "params setup",
+        Some(Command::Sample(_)) => "sample",
+        Some(Command::Batch(_)) => "batch",
+        Some(Command::Bench(command)) => match command {
+            BenchCommand::Synth { .. } => "bench synth",
+            BenchCommand::Rows { .. } => "bench rows",
+            BenchCommand::Ntt { .. } => "bench ntt",
+            BenchCommand::Msm { .. } => "bench msm",
+            BenchCommand::Field { .. } => "bench field",
+            BenchCommand::Prove { .. } => "bench prove",
+        },
+        Some(Command::Info { .. }) => "info",
+        Some(Command::Completions { .. }) => "completions",
+        Some(Command::Man) => "man",
+    }
+}
+
 /// What every command works with.
 struct Session {
     settings: Settings,
+    /// The command's name in reports.
+    command: &'static str,
     started: Instant,
     console: Arc<Console>,
     monitor: Monitor,
@@ -121,7 +147,7 @@ struct Session {
 }
 
 impl Session {
-    fn start(settings: Settings, started: Instant) -> Result<Self> {
+    fn start(settings: Settings, command: &'static str, started: Instant) -> Result<Self> {
         let console = Arc::new(Console::new(settings.verbosity, started));
         for warning in &settings.warnings {
             console.warn(warning);
@@ -137,20 +163,20 @@ impl Session {
                 None => "watch the memory".to_owned(),
             },
         )?;
-        Ok(Self { settings, started, console, monitor, json, trace })
+        Ok(Self { settings, command, started, console, monitor, json, trace })
     }
 
     fn progress(&self) -> &dyn Progress {
         &*self.console
     }
 
-    /// The report of a command so far.
-    fn report(&self, command: &'static str) -> Report {
+    /// The report of the command so far.
+    fn report(&self) -> Report {
         Report {
             schema: SCHEMA,
             version: build::PACKAGE_VERSION,
             git: build::GIT_REVISION,
-            command,
+            command: self.command,
             sector_size: None,
             registered_proof: None,
             partitions: None,

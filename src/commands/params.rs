@@ -69,7 +69,7 @@ fn set_up(session: &Session, size: SectorSize, out: &Path, seed: Option<u64>) ->
         session.progress().note(&format!("on the CPU this takes about {minutes} minutes"));
     }
     let files = setup::insecure(size, out, seed, gpu, session.progress())?;
-    let mut report = session.report("params setup");
+    let mut report = session.report();
     report.sector_size = Some(size.bytes());
     report.device = device.info();
     report.peak_vram_bytes = device.peak_vram_bytes();

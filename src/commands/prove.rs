@@ -36,7 +36,7 @@ pub(super) fn run(session: &Session, c1: &Path, out: &Path) -> Result<()> {
     let bytes = groth16::proof::encode(proof, &proofs);
     deliver(session, &output, &bytes)?;
 
-    let report = session.report("prove").with_proof(proof);
+    let report = session.report().with_proof(proof);
     let mut report = Circumstances::of(&device, variants, &parameters).told_in(report);
     report.proof_bytes = Some(bytes.len());
     report.proof_sha256 = Some(hex::encode(Sha256::digest(&bytes)));

@@ -21,7 +21,7 @@ pub(super) fn run(session: &Session, args: &SampleArgs) -> Result<()> {
     temporary::deliver(|| {
         progress.run(Phase::new("write"), text.len() as u64, |_| output.write(&text))
     })?;
-    let report = session.report("sample").with_proof(options.registered_proof);
+    let report = session.report().with_proof(options.registered_proof);
     session.tell_delivered(&report, &args.out)
 }
 

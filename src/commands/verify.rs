@@ -45,7 +45,7 @@ pub(super) fn run(session: &Session, c1: &Path, path: &Path) -> Result<()> {
         return Err(InvalidProof { partitions: invalid, count: proofs.len() })
             .with_context(|| format!("`{}`", shown(path)));
     }
-    let mut report = session.report("verify").with_proof(registered);
+    let mut report = session.report().with_proof(registered);
     report.parameters = Some(parameters_info(key.path(), key.security(), None));
     report.proof_bytes = Some(bytes.len());
     report.proof_sha256 = Some(hex::encode(Sha256::digest(&bytes)));

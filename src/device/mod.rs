@@ -27,6 +27,7 @@ use crate::progress::{Device, Progress};
 use crate::report::DeviceInfo;
 use crate::sector::SectorSize;
 use crate::sys;
+use crate::threads::joined;
 
 /// What `--device` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -289,10 +290,7 @@ impl Opening {
         size: Option<SectorSize>,
         progress: &dyn Progress,
     ) -> Result<OpenDevice, DeviceError> {
-        let opened = self
-            .thread
-            .take()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let opened = self.thread.take().map(|thread| joined(thread.join()));
         settle(&self.settings, opened, size, progress)
     }
 }

@@ -13,6 +13,7 @@ use std::thread;
 use cudarc::driver::sys;
 
 use super::{Curve, DeviceBuffer, DeviceSlice, Gpu, GpuError, Mark, PinnedBuffer, kernels};
+use crate::threads::joined;
 
 /// Bytes of a piece at most: whole points of both groups.
 const PIECE_BYTES: usize = (8 << 20) / 192 * 192;
@@ -183,9 +184,7 @@ impl<C: Curve> Upload<'_, C> {
                 .chunks_mut(PIECES_PER_THREAD)
                 .map(|lanes| scope.spawn(|| work(lanes)))
                 .collect();
-            threads.into_iter().try_for_each(|thread| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+            threads.into_iter().try_for_each(|thread| joined(thread.join()))
         })
     }
 

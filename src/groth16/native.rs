@@ -30,6 +30,7 @@ use crate::params::Parameters;
 use crate::params::layout::Query;
 use crate::progress::Progress;
 use crate::r1cs::Template;
+use crate::threads::joined;
 
 /// One partition's assignment.
 #[derive(Clone, Copy)]
@@ -191,7 +192,7 @@ impl<'p> Native<'p> {
             let prepare = scope.spawn(move || self.sums.prepare(&template, progress));
             let synthesize = || self.synthesizer.synthesize(sector, partitions, progress);
             let synthesized = synthesized.map_or_else(synthesize, Ok);
-            (joined(prepare), synthesized)
+            (joined(prepare.join()), synthesized)
         });
         let synthesized = synthesized?;
         prepared.map_err(|error| self.told(error))?;
@@ -255,17 +256,12 @@ impl Prover for Native<'_> {
             let load = scope.spawn(|| self.sums.load(&cancelled, progress));
             let sums = self.group_sums(group, progress);
             cancelled.store(sums.is_err(), Ordering::Relaxed);
-            (joined(load), sums)
+            (joined(load.join()), sums)
         });
         // Without parameters the sums fail too, and know less of the reason.
         loaded.map_err(|error| self.told(error))?;
         proofs(self.parameters.vk(), &sums?, blindings).map_err(|error| self.told(error))
     }
-}
-
-/// What a thread returns, or its panic.
-pub(super) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The proofs of partitions with these sums; with one blinding each.

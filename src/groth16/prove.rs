@@ -107,10 +107,13 @@ impl Job<'_> {
         synthesized: Option<Vec<Synthesized>>,
     ) -> Result<Vec<Proof>, ProveError> {
         let mut proofs = self.attempt(group.clone(), synthesized)?;
-        let checks =
-            Checks { sector: self.sector, verifier: self.verifier, progress: self.progress };
+        let Job { sector, verifier, progress, .. } = *self;
+        let verify = |partition: usize, proof: &Proof| -> Result<bool, ProveError> {
+            let phase = Phase::new("verify").partition(partition);
+            Ok(progress.run(phase, 0, |_| verifier.verify(sector, partition, proof))?)
+        };
         let verified = group.clone().into_par_iter().zip(&proofs);
-        let verified = verified.map(|(partition, proof)| checks.verify(partition, proof));
+        let verified = verified.map(|(partition, proof)| verify(partition, proof));
         let verified: Vec<bool> = verified.collect::<Result<_, _>>()?;
         let mut invalid = Vec::new();
         for ((partition, proof), is_valid) in group.zip(&mut proofs).zip(verified) {
@@ -121,7 +124,7 @@ impl Job<'_> {
                 "the proof of partition {partition} does not verify; proving it once more"
             ));
             *proof = self.attempt(partition..partition + 1, None)?.remove(0);
-            if checks.verify(partition, proof)? {
+            if verify(partition, proof)? {
                 self.progress.warn(&format!(
                     "the second proof of partition {partition} verifies; suspect the hardware"
                 ));
@@ -147,23 +150,6 @@ impl Job<'_> {
         let proofs = self.prover.prove_group(group, &blindings, self.progress)?;
         assert_eq!(proofs.len(), count, "one proof a partition");
         Ok(proofs)
-    }
-}
-
-/// What proofs are checked with.
-#[derive(Clone, Copy)]
-struct Checks<'a> {
-    sector: &'a Sector,
-    verifier: &'a Verifier,
-    progress: &'a dyn Progress,
-}
-
-impl Checks<'_> {
-    fn verify(self, partition: usize, proof: &Proof) -> Result<bool, ProveError> {
-        let phase = Phase::new("verify").partition(partition);
-        let valid =
-            self.progress.run(phase, 0, |_| self.verifier.verify(self.sector, partition, proof))?;
-        Ok(valid)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Which variables a matrix uses: the variables that have a base in the `a` and `b` queries.
 
-use std::panic::resume_unwind;
 use std::thread;
 
 use super::column::{Column, Kind};
 use super::matrix::Matrix;
+use crate::threads::joined;
 
 /// A set of indices below a length.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,9 +95,7 @@ impl Density {
             let of_columns = &of_columns;
             let threads: Vec<_> =
                 chunks.map(|chunk| scope.spawn(move || of_columns(chunk))).collect();
-            threads.into_iter().fold(none(), |whole, thread| {
-                whole.union(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
-            })
+            threads.into_iter().fold(none(), |whole, thread| whole.union(joined(thread.join())))
         })
     }
 

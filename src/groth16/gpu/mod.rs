@@ -42,13 +42,14 @@ use self::room::Room;
 use self::stream::{ChunkBuffers, Source, Stream};
 use self::work::Work;
 use super::ProveError;
-use super::native::{G2Variant, NativeError, PartitionAssignment, PartitionSums, Sums, joined};
+use super::native::{G2Variant, NativeError, PartitionAssignment, PartitionSums, Sums};
 use crate::gpu::{G1, G2, Gpu, GpuError};
 use crate::params::Parameters;
 use crate::params::layout::Query;
 use crate::progress::{Device, Phase, Progress, Unit};
 use crate::r1cs::Template;
 use crate::sector::RegisteredProof;
+use crate::threads::joined;
 use crate::variant::Variants;
 
 /// What is to be proved, with what.
@@ -148,7 +149,7 @@ impl<'p> GpuSums<'p> {
         let (g1, g2) = match (self.job.variants.g2, supply) {
             (G2Variant::Parallel, Supply::Resident(_)) => thread::scope(|scope| {
                 let in_g2 = scope.spawn(in_g2);
-                (in_g1(), joined(in_g2))
+                (in_g1(), joined(in_g2.join()))
             }),
             // Streamed points come in one order.
             _ => {
@@ -257,7 +258,7 @@ impl Sums for GpuSums<'_> {
             let (room, template) = thread::scope(|scope| {
                 let template = scope.spawn(template);
                 let take = |_| Room::new(gpu, plan, job);
-                (progress.run(Phase::new("allocate-gpu"), 0, take), joined(template))
+                (progress.run(Phase::new("allocate-gpu"), 0, take), joined(template.join()))
             });
             let room = room?;
             let put = |_| Work::new(gpu, room, template, plan, job);
@@ -287,7 +288,7 @@ impl Sums for GpuSums<'_> {
                 let sums = self.group_sums(work, &supply, partitions, progress);
                 // The thread ends with the last chunk, or when no one takes chunks.
                 drop(supply);
-                joined(uploading)?;
+                joined(uploading.join())?;
                 sums
             }),
         }

@@ -16,10 +16,11 @@ use crate::gpu::generated::to_integers;
 use crate::gpu::msm::ScalarOrder;
 use crate::gpu::ntt::{WantedRows, bit_reverse};
 use crate::gpu::{DeviceBuffer, DeviceSlice, DeviceWitnesses, G1, G2, Gpu, GpuError, RowEvaluator};
-use crate::groth16::native::{NativeError, PartitionAssignment, RowSource, joined};
+use crate::groth16::native::{NativeError, PartitionAssignment, RowSource};
 use crate::params::layout::Query;
 use crate::progress::{Phase, Progress};
 use crate::r1cs::{self, QueryMap, Template};
+use crate::threads::joined;
 use crate::witness::Layout;
 
 /// Everything on the device but the points.
@@ -74,7 +75,7 @@ impl<'p> Work<'p> {
                 let map = template.query(r1cs::Query::B);
                 Ok((in_g1(bits.b_g1, &map)?, in_g2(bits.b_g2, &map)?))
             });
-            (RowEvaluator::new(gpu, template), joined(l), joined(a), joined(b))
+            (RowEvaluator::new(gpu, template), joined(l.join()), joined(a.join()), joined(b.join()))
         });
         let (rows, l, a_query) = (rows?, l?, a_query?);
         let (b_g1, b_g2) = b_queries?;

@@ -1,6 +1,5 @@
 //! The PoRep circuit's parameters, from the template of a prologue and one challenge.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 
@@ -17,6 +16,7 @@ use crate::params::layout::{Counts, Query};
 use crate::progress::{Phase, Progress};
 use crate::r1cs::{self, Matrices, QueryMap, Template};
 use crate::sector::SectorSize;
+use crate::threads::joined;
 
 /// Writes every array of the file and returns the scalars of the inputs (`ic`).
 ///
@@ -36,7 +36,7 @@ pub(super) fn write(
             scope.spawn(|| progress.run(Phase::new("setup-circuit"), 0, |_| Circuit::new(size)));
         let phase = phase_of("setup-h", &Counts::of(size), &[Query::H]);
         writer.run(phase, |queue| queue.powers(Powers::new(trapdoor, n), n - 1))?;
-        Ok::<_, SetupError>(circuit.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        Ok::<_, SetupError>(joined(circuit.join()))
     })?;
     let phase = phase_of("setup-queries", &Counts::of(size), &Query::ALL[1..]);
     writer.run(phase, |queue| circuit.queue(&lagrange, trapdoor, queue))
