@@ -94,6 +94,8 @@ fn good_files_open_and_give_what_was_written() {
     assert_eq!(parameters.vk().ic.len(), 3);
     let warm = parameters.warm_fraction().expect("the kernel says");
     assert!((0.0..=1.0).contains(&warm), "{warm}");
+    Query::ALL.iter().for_each(|&query| parameters.unmap_query(query));
+    assert_eq!(counts_by_bellperson(&parameters, &file), [63, 40, 43, 22, 22], "mapped again");
 }
 
 /// Counts of the five arrays that bellperson reads from `file`, after comparing every point.

@@ -72,6 +72,7 @@ impl<'p> ResidentPoints<'p> {
                 Uploaded::All => self.arrivals.add(),
                 Uploaded::Cancelled => break,
             }
+            parameters.unmap_query(query);
         }
         failing.defuse();
         Ok(())
