@@ -163,7 +163,9 @@ impl<'p> GpuSums<'p> {
         Ok(sums.collect())
     }
 
-    /// The sums over H; assignments go to the device while the one before is worked on.
+    /// The sums over H; assignments go to the device while one before is worked on. A copy of the
+    /// host's ordinary memory keeps kernels from being launched, so permits wait for a quotient
+    /// that is enqueued whole.
     fn h_sums(
         &self,
         work: &Work<'p>,
@@ -174,20 +176,29 @@ impl<'p> GpuSums<'p> {
         let in_flight = InFlight::default();
         let (uploaded, ready) = mpsc::channel();
         let (permit, permits) = mpsc::channel();
-        for _ in 0..self.plan.in_flight {
-            permit.send(()).expect("the other end is here");
-        }
         thread::scope(|scope| {
             let ends = (permits, uploaded);
             scope.spawn(|| upload(work, (partitions, &in_flight), progress, ends));
             // Moved here, so that the thread above ends when this one fails.
-            let (permit, ready): (_, Receiver<Result<(), GpuError>>) = (permit, ready);
+            let (permit, ready): (Sender<()>, Receiver<Result<(), GpuError>>) = (permit, ready);
+            let give = |permits| {
+                for _ in 0..permits {
+                    // The thread may have nothing left to upload.
+                    let _ = permit.send(());
+                }
+            };
+            give(1);
+            let mut kept = self.plan.in_flight - 1;
             let sum = |(slot, partition): (usize, &PartitionAssignment<'_>)| {
                 ready.recv().map_err(|_| NativeError::NotLoaded)??;
-                let sum = work.h_sum(supply, slot, partition, progress)?;
+                let quotient = work.quotient(slot, partition, progress)?;
+                give(std::mem::take(&mut kept));
+                let sum = work.h_sum(supply, quotient, progress)?;
                 in_flight.leave(partition.partition);
-                // The thread may have nothing left to upload.
-                let _ = permit.send(());
+                kept += 1;
+                if kept == self.plan.in_flight {
+                    give(std::mem::take(&mut kept));
+                }
                 Ok(sum)
             };
             partitions.iter().enumerate().map(sum).collect()

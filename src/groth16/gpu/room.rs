@@ -16,7 +16,8 @@ use crate::witness::Layout;
 pub(super) struct Room<'p> {
     /// The stream of G2: one of its own, unless `g2=serial`.
     pub(super) g2_gpu: &'p Gpu,
-    /// On the second stream, so that assignments arrive while another is worked on.
+    /// On the third stream, that of G2, so that assignments arrive while another is worked on: on
+    /// the second they would wait for the sorts of its sums.
     pub(super) witnesses: DeviceWitnesses<'p>,
     pub(super) a: DeviceBuffer<'p, Fr>,
     pub(super) b: DeviceBuffer<'p, Fr>,
@@ -57,15 +58,15 @@ impl<'p> Room<'p> {
         let Job { proof, variants, .. } = job;
         let log_n = proof.size.circuit().log_n;
         let n = 1usize << log_n;
-        let side = gpu.side()?;
+        // The sums in G1 sort on the second stream.
+        let third = gpu.side()?.side()?;
         let g2_gpu = match (variants.g2, plan.mode) {
-            // The sums in G1 sort on the second stream.
-            (G2Variant::Parallel, Mode::Resident) => side.side()?,
+            (G2Variant::Parallel, Mode::Resident) => third,
             _ => gpu,
         };
         let room = Self {
             g2_gpu,
-            witnesses: DeviceWitnesses::new(side, Layout::new(proof.size), plan.slots)?,
+            witnesses: DeviceWitnesses::new(third, Layout::new(proof.size), plan.slots)?,
             a: DeviceBuffer::new(gpu, n)?,
             b: DeviceBuffer::new(gpu, n)?,
             h: (plan.arrays() == 3).then(|| DeviceBuffer::new(gpu, n)).transpose()?,
@@ -87,8 +88,7 @@ impl<'p> Room<'p> {
                 b_g2: bit_sums(g2_gpu, Query::BG2, plan, job)?,
             },
         };
-        side.synchronize()?;
-        g2_gpu.synchronize()?;
+        third.synchronize()?;
         Ok(room)
     }
 }

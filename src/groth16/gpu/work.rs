@@ -28,7 +28,7 @@ pub(super) struct Work<'p> {
     gpu: &'p Gpu,
     /// The stream of G2: one of its own, unless `g2=serial`.
     pub(super) g2_gpu: &'p Gpu,
-    /// On the second stream, so that assignments arrive while another is worked on.
+    /// See [`Room`].
     pub(super) witnesses: DeviceWitnesses<'p>,
     rows: RowEvaluator<'p>,
     a: DeviceBuffer<'p, Fr>,
@@ -41,6 +41,14 @@ pub(super) struct Work<'p> {
     pub(super) a_query: QuerySums<'p, G1>,
     pub(super) b_g1: QuerySums<'p, G1>,
     pub(super) b_g2: QuerySums<'p, G2>,
+}
+
+/// A quotient on its way.
+pub(super) struct Enqueued<'a> {
+    partition: usize,
+    /// Not in a.
+    h: DeviceSlice<'a, Fr>,
+    phases: Vec<Timed>,
 }
 
 impl<'p> Work<'p> {
@@ -96,18 +104,17 @@ impl<'p> Work<'p> {
         })
     }
 
-    /// `sum h_i H_i` of the partition whose assignment is in place `slot`.
+    /// `sum h_i H_i` of a partition.
     pub(super) fn h_sum(
         &self,
         supply: &Supply<'_>,
-        slot: usize,
-        partition: &PartitionAssignment<'_>,
+        quotient: Enqueued<'_>,
         progress: &dyn Progress,
     ) -> Result<G1Projective, NativeError> {
+        let Enqueued { partition, h, mut phases } = quotient;
         let clock = Clock { gpu: self.gpu, progress };
-        let phase = |name| Phase::new(name).partition(partition.partition);
+        let phase = |name| Phase::new(name).partition(partition);
         let bytes = 4 * (size_of::<Fr>() * self.a.len()) as u64;
-        let (h, mut phases) = self.quotient(slot, partition, clock)?;
         match supply {
             Supply::Resident(points) => {
                 points.wait(Query::H)?;
@@ -176,22 +183,25 @@ impl<'p> Work<'p> {
         }
     }
 
-    /// Enqueues the rows and the coefficients of h, in the transforms' order, not in a.
-    fn quotient(
+    /// Enqueues the rows and the coefficients of h, in the transforms' order, of the partition
+    /// whose assignment is in place `slot`.
+    pub(super) fn quotient(
         &self,
         slot: usize,
         partition: &PartitionAssignment<'_>,
-        clock: Clock<'_>,
-    ) -> Result<(DeviceSlice<'_, Fr>, Vec<Timed>), GpuError> {
-        let phase = |name| Phase::new(name).partition(partition.partition);
+        progress: &dyn Progress,
+    ) -> Result<Enqueued<'_>, GpuError> {
+        let clock = Clock { gpu: self.gpu, progress };
+        let PartitionAssignment { partition, source, .. } = *partition;
+        let phase = |name| Phase::new(name).partition(partition);
         let (a, b) = (self.a.as_slice(), self.b.as_slice());
         let bytes = (size_of::<Fr>() * a.len()) as u64;
-        let name = match partition.source {
+        let name = match source {
             RowSource::Template(_) => "rows",
             RowSource::Given(_) => "upload",
         };
         let rows = |wanted: WantedRows<'_>| {
-            clock.enqueue(phase(name), 2 * bytes, || self.fill(slot, partition.source, wanted))
+            clock.enqueue(phase(name), 2 * bytes, || self.fill(slot, source, wanted))
         };
         if let Some(h) = &self.h {
             let h = h.as_slice();
@@ -201,7 +211,7 @@ impl<'p> Work<'p> {
                 Transforms::Generated(quotient) => quotient.run(h, a, b),
             };
             let ((), ntt) = clock.enqueue(phase("ntt"), 6 * bytes, run)?;
-            return Ok((h, vec![rows, ntt]));
+            return Ok(Enqueued { partition, h, phases: vec![rows, ntt] });
         }
         let Transforms::Fused(quotient) = &self.transforms else {
             unreachable!("generated kernels are planned with an array for h")
@@ -218,7 +228,7 @@ impl<'p> Work<'p> {
             Ok(())
         })?;
         phases.push(Clock::between(phase("ntt"), 2 * bytes, [since, self.gpu.mark()?]));
-        Ok((b, phases))
+        Ok(Enqueued { partition, h: b, phases })
     }
 
     /// Enqueues rows, and zeros after the last.
