@@ -168,7 +168,10 @@ fn set(density: &mut [u64], index: Index) {
 impl<S: Storage> Interpretation for Classic<S> {
     type Var = Index;
     type Packed = Packed<S>;
-    const ROWS: bool = true;
+
+    fn wants_rows(&self) -> bool {
+        true
+    }
 
     fn one(&self) -> Index {
         Index::Input(0)

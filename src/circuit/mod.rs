@@ -101,9 +101,13 @@ pub trait Interpretation {
     type Var: Variable;
     /// A row under construction whose two sides are sums of many parts.
     type Packed: Default;
-    /// Whether rows matter; gadgets skip the work of building them otherwise.
-    const ROWS: bool;
 
+    /// Whether rows matter now; gadgets skip the work of building them otherwise. It changes at
+    /// [`Interpretation::between_rows`] only.
+    fn wants_rows(&self) -> bool;
+    /// A place where no row is under construction and all words with bits of rows to come were
+    /// made by [`Interpretation::bits`]: before each block of SHA-256.
+    fn between_rows(&mut self) {}
     /// The constant input 1.
     fn one(&self) -> Self::Var;
     /// Makes `count` bit variables, the low bits of `values`, lowest first; returns the first.
@@ -149,7 +153,7 @@ impl<V: Variable> Num<V> {
     /// Exposes the number: the row input · 1 = number (`AllocatedNum::inputize`).
     pub fn expose<I: Interpretation<Var = V>>(&self, cs: &mut I, public: Public) {
         let input = cs.input(public, self.value);
-        if I::ROWS {
+        if cs.wants_rows() {
             let one = (cs.one(), Coefficient::ONE);
             cs.row(&[(input, Coefficient::ONE)], &[one], &[(self.var, Coefficient::ONE)]);
         }
@@ -163,7 +167,7 @@ impl<V: Variable> Num<V> {
         other: &Self,
     ) {
         cs.equal(equality, self.value, other.value);
-        if I::ROWS {
+        if cs.wants_rows() {
             let one = (cs.one(), Coefficient::ONE);
             cs.row(&[(self.var, Coefficient::ONE)], &[one], &[(other.var, Coefficient::ONE)]);
         }

@@ -114,7 +114,7 @@ impl Porep {
 /// encoded = key + data, one row (`storage-proofs-core` `gadgets/encode.rs`).
 fn encode<I: Interpretation>(cs: &mut I, key: &Num<I::Var>, data: &Num<I::Var>) -> Num<I::Var> {
     let encoded = Num::new(cs, key.value + data.value);
-    if I::ROWS {
+    if cs.wants_rows() {
         let one = (cs.one(), Coefficient::ONE);
         let sum = [(key.var, Coefficient::ONE), (data.var, Coefficient::ONE)];
         cs.row(&sum, &[one], &[(encoded.var, Coefficient::ONE)]);
@@ -127,7 +127,7 @@ fn encode<I: Interpretation>(cs: &mut I, key: &Num<I::Var>, data: &Num<I::Var>) 
 pub(super) fn expose_bits<I: Interpretation>(cs: &mut I, public: Public, bits: &[Bit<I::Var>]) {
     let value = bits.iter().rev().fold(0u64, |value, bit| value << 1 | u64::from(bit.value));
     let input = cs.input(public, value.into());
-    if I::ROWS {
+    if cs.wants_rows() {
         let packed: Vec<_> =
             bits.iter().enumerate().map(|(i, bit)| (bit.var, Coefficient::power(i))).collect();
         let one = (cs.one(), Coefficient::ONE);

@@ -12,20 +12,24 @@ use anyhow::{Context, Result};
 
 use super::prove::{Opened, open_parameters, require_digest};
 use super::{Session, parameters_info};
+use crate::c1::Sector;
 use crate::device::{OpenDevice, Opening};
 use crate::groth16;
-use crate::groth16::synthesis::Circuit;
+use crate::groth16::prove::Prepared;
+use crate::groth16::synthesis::{Circuit, Synthesizer};
 use crate::memory::Budget;
-use crate::progress::Progress;
+use crate::progress::{Device, Progress};
 use crate::report::{DeviceInfo, ParametersInfo, Report};
 use crate::sector::{RegisteredProof, SectorSize};
 use crate::settings::SettingsError;
 use crate::threads::joined;
-use crate::variant::{Job, ProverVariant, Variants};
+use crate::variant::{Job, ProverVariant, SynthVariant, Variants};
 
 /// A started device and, once [`Early::expect`] was told a size, parameters and a circuit.
 pub(super) struct Early<'s> {
     session: &'s Session,
+    /// Before anything took memory.
+    budget: Budget,
     device: Opening,
     expected: Option<Expected>,
 }
@@ -50,7 +54,8 @@ impl<'s> Early<'s> {
         let progress: Arc<dyn Progress> = session.console.clone();
         let device = Opening::start(session.settings.device.clone(), progress)
             .context("start a thread for the device")?;
-        Ok(Self { session, device, expected: None })
+        let budget = Budget::detect(session.settings.ram_bytes);
+        Ok(Self { session, budget, device, expected: None })
     }
 
     /// Begins what depends on the sector's size, which is likely `size`.
@@ -68,6 +73,26 @@ impl<'s> Early<'s> {
         let parameters = spawn("parameters", move || open_parameters(&folder, size, &*progress))?;
         self.expected = Some(Expected { size, circuit, parameters });
         Ok(())
+    }
+
+    /// Begins to make the assignments of a sector that was read, where that needs no device and
+    /// there is memory for it.
+    pub(super) fn synthesize(&self, sector: &Arc<Sector>) -> Result<Prepared> {
+        let settings = &self.session.settings;
+        let (variants, proof) = (settings.variants, sector.registered_proof);
+        let is_compact =
+            variants.prover == ProverVariant::Native && variants.synth == SynthVariant::Compact;
+        // The least that a proof takes: [`Early::finish`] looks again when it knows the device.
+        let needed_bytes = groth16::memory_bytes(variants, Device::Gpu, proof);
+        let Some(expected) = self.expected.as_ref().filter(|expected| {
+            is_compact && expected.size == proof.size && self.budget.check(needed_bytes).is_ok()
+        }) else {
+            return Ok(Prepared::default());
+        };
+        let synthesizer = Synthesizer::new(Arc::clone(&expected.circuit), variants);
+        let progress: Arc<dyn Progress> = self.session.console.clone();
+        groth16::prove::begin(synthesizer, Arc::clone(sector), progress)
+            .context("start a thread for the synthesis")
     }
 
     /// What was begun, for a sector of this proof; anew where another size was expected. There is
@@ -89,7 +114,7 @@ impl<'s> Early<'s> {
             .map_err(|message| SettingsError::Variant { message })?;
         let needed_bytes = groth16::memory_bytes(variants, device.kind(), proof)
             + ahead * groth16::prepared_bytes(variants, proof);
-        Budget::detect(settings.ram_bytes).check(needed_bytes)?;
+        self.budget.check(needed_bytes)?;
         require_digest(self.session, &parameters)?;
         Ok(Ready { device, variants, parameters, circuit })
     }

@@ -414,8 +414,7 @@ impl<'g> RowsBench<'g> {
     pub fn new(gpu: &'g Gpu, template: &Template, witness: &Witness) -> Result<Self, GpuError> {
         let layout = witness.layout;
         let witnesses = DeviceWitnesses::new(gpu, layout, 1)?;
-        let scalars: Vec<Scalar> = witness.inputs.iter().chain(&witness.full).copied().collect();
-        witnesses.upload(0, &witness.words, &scalars)?;
+        witnesses.upload(0, &witness.words, &witness.scalars)?;
         let evaluator = RowEvaluator::new(gpu, template)?;
         let n = evaluator.rows().next_power_of_two();
         let rows = [DeviceBuffer::new(gpu, n)?, DeviceBuffer::new(gpu, n)?];

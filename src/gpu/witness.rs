@@ -14,13 +14,8 @@ pub struct DeviceWitnesses<'g> {
     partitions: usize,
     /// `[partition][layout.words()]`
     words: DeviceBuffer<'g, u64>,
-    /// `[partition][layout.inputs() + layout.full()]`
+    /// `[partition][layout.scalars()]`: the inputs, ONE first, then the field elements
     scalars: DeviceBuffer<'g, Scalar>,
-}
-
-/// Full scalars of one partition: the inputs, ONE first, then the field elements.
-fn scalars_of(layout: &Layout) -> usize {
-    layout.inputs() + layout.full()
 }
 
 impl<'g> DeviceWitnesses<'g> {
@@ -33,13 +28,13 @@ impl<'g> DeviceWitnesses<'g> {
             layout,
             partitions,
             words: DeviceBuffer::new(gpu, partitions * layout.words())?,
-            scalars: DeviceBuffer::new(gpu, partitions * scalars_of(&layout))?,
+            scalars: DeviceBuffer::new(gpu, partitions * layout.scalars())?,
         })
     }
 
     /// Bytes of device memory that [`DeviceWitnesses::new`] takes.
     pub fn bytes(layout: &Layout, partitions: usize) -> u64 {
-        let one = size_of::<u64>() * layout.words() + size_of::<Scalar>() * scalars_of(layout);
+        let one = size_of::<u64>() * layout.words() + size_of::<Scalar>() * layout.scalars();
         partitions as u64 * one as u64
     }
 
@@ -85,7 +80,7 @@ impl<'g> DeviceWitnesses<'g> {
     }
 
     fn slot_scalars(&self, slot: usize) -> DeviceSlice<'_, Scalar> {
-        let len = scalars_of(&self.layout);
+        let len = self.layout.scalars();
         self.scalars.as_slice().slice(slot * len..(slot + 1) * len)
     }
 }

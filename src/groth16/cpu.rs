@@ -263,7 +263,7 @@ pub fn memory_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
     let n = 1_u64 << numbers.log_n;
     let layout = Layout::new(size);
     let group = proof.partitions().min(GROUP_PARTITIONS) as u64;
-    let assignments = group * 2 * layout.bytes() as u64;
+    let assignments = group * layout.bytes() as u64;
     let synthesis = match variants.synth {
         SynthVariant::Compact => 0,
         // a and b of the whole group stay until they are proved.

@@ -56,9 +56,12 @@ pub struct Group<'a> {
     pub sector: &'a Sector,
     /// At most [`GROUP_PARTITIONS`].
     pub partitions: Range<usize>,
-    /// What [`Prover::synthesize`] made of them, if it was asked before.
-    pub synthesized: Option<Vec<Synthesized>>,
+    /// Where their assignments are made, unless the prover has to.
+    pub synthesized: Option<Pending>,
 }
+
+/// Waits for the assignments of a group, which are made elsewhere.
+pub type Pending = Box<dyn FnOnce() -> Result<Vec<Synthesized>, ProveError> + Send>;
 
 /// Turns partitions of a sector into proofs.
 pub trait Prover: Sync {

@@ -191,30 +191,24 @@ impl<'p> Native<'p> {
             let template = || self.synthesizer.template(progress);
             let prepare = scope.spawn(move || self.sums.prepare(&template, progress));
             let synthesize = || self.synthesizer.synthesize(sector, partitions, progress);
-            let synthesized = synthesized.map_or_else(synthesize, Ok);
+            let synthesized = synthesized.map_or_else(synthesize, |wait| wait());
             (joined(prepare.join()), synthesized)
         });
         let synthesized = synthesized?;
         prepared.map_err(|error| self.told(error))?;
         let template = self.synthesizer.template(progress);
-        // The tails' scalars: inputs, then field elements.
-        let scalars: Vec<Vec<Fr>> = synthesized
-            .par_iter()
-            .map(|Synthesized { witness, .. }| [&witness.inputs[..], &witness.full].concat())
-            .collect();
         let evaluators: Vec<_> = synthesized
             .iter()
             .map(|partition| move |a: &mut [Fr], b: &mut [Fr]| partition.evaluate(template, a, b))
             .collect();
         let assignments: Vec<PartitionAssignment<'_>> = synthesized
             .iter()
-            .zip(&scalars)
             .zip(&evaluators)
             .enumerate()
-            .map(|(offset, ((partition, scalars), evaluate))| PartitionAssignment {
+            .map(|(offset, (partition, evaluate))| PartitionAssignment {
                 partition: first + offset,
                 words: &partition.witness.words,
-                scalars,
+                scalars: &partition.witness.scalars,
                 rows: template.rows() + template.inputs(),
                 source: partition.rows().map_or(RowSource::Template(evaluate), RowSource::Given),
             })
@@ -222,7 +216,7 @@ impl<'p> Native<'p> {
         let sums = self.sums.of_group(&assignments, progress).map_err(|error| self.told(error));
         // Unmapping a gigabyte takes longer than the proofs that wait for these sums. Where the
         // system has no thread for it, it is done here.
-        let _ = thread::Builder::new().spawn(move || drop((scalars, synthesized)));
+        let _ = thread::Builder::new().spawn(move || drop(synthesized));
         sums
     }
 

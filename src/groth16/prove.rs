@@ -3,20 +3,38 @@
 //! In: a checked sector, a prover, a verifier. Out: one verified proof a partition. A partition
 //! whose proof does not verify is proved once more, said loudly; twice is final.
 
+use std::io;
 use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
 
 use rayon::prelude::*;
 
-use super::synthesis::Synthesized;
+use super::synthesis::Synthesizer;
 use super::verify::Verifier;
-use super::{Blinding, GROUP_PARTITIONS, Group, Proof, ProveError, Prover};
+use super::{Blinding, GROUP_PARTITIONS, Group, Pending, Proof, ProveError, Prover};
 use crate::c1::Sector;
 use crate::progress::{Phase, Progress};
+use crate::threads::joined;
 
 /// What was made of a sector ahead of its proof: the assignments of its first group of partitions,
 /// which for most sectors is the only one.
 #[derive(Default)]
-pub struct Prepared(Option<Vec<Synthesized>>);
+pub struct Prepared(Option<Pending>);
+
+/// Begins to prepare a sector of `synthesizer`'s circuit, before there is a prover.
+///
+/// # Errors
+/// When the system has no thread for it.
+pub fn begin(
+    synthesizer: Synthesizer,
+    sector: Arc<Sector>,
+    progress: Arc<dyn Progress>,
+) -> io::Result<Prepared> {
+    let synthesize = move || synthesizer.synthesize(&sector, first_group(&sector), &*progress);
+    let thread = thread::Builder::new().name("synthesis".to_owned()).spawn(synthesize)?;
+    Ok(Prepared(Some(Box::new(|| joined(thread.join())))))
+}
 
 /// Prepares a sector, also while `prover` proves another.
 ///
@@ -27,9 +45,12 @@ pub fn prepare(
     prover: &dyn Prover,
     progress: &dyn Progress,
 ) -> Result<Prepared, ProveError> {
-    let first = groups(sector.registered_proof.partitions()).next();
-    let partitions = first.expect("a sector has partitions");
-    prover.synthesize(sector, partitions, progress).map(Prepared)
+    let synthesized = prover.synthesize(sector, first_group(sector), progress)?;
+    Ok(Prepared(synthesized.map(|made| Box::new(|| Ok(made)) as Pending)))
+}
+
+fn first_group(sector: &Sector) -> Range<usize> {
+    groups(sector.registered_proof.partitions()).next().expect("a sector has partitions")
 }
 
 /// Proves every partition with fresh blindings from the operating system.
@@ -104,7 +125,7 @@ impl Job<'_> {
     fn prove_group(
         &mut self,
         group: Range<usize>,
-        synthesized: Option<Vec<Synthesized>>,
+        synthesized: Option<Pending>,
     ) -> Result<Vec<Proof>, ProveError> {
         let mut proofs = self.attempt(group.clone(), synthesized)?;
         let Job { sector, verifier, progress, .. } = *self;
@@ -142,7 +163,7 @@ impl Job<'_> {
     fn attempt(
         &mut self,
         partitions: Range<usize>,
-        synthesized: Option<Vec<Synthesized>>,
+        synthesized: Option<Pending>,
     ) -> Result<Vec<Proof>, ProveError> {
         let blindings: Vec<Blinding> = partitions.clone().map(&mut *self.blinding).collect();
         let count = partitions.len();

@@ -91,7 +91,8 @@ impl Density {
         };
         // Threads of their own: the pool may be at the witnesses, and the circuit is waited for.
         thread::scope(|scope| {
-            let chunks = matrices.into_iter().flat_map(|matrix| matrix.columns().chunks(CHUNK));
+            let pieces = matrices.into_iter().flat_map(Matrix::pieces);
+            let chunks = pieces.flat_map(|piece| piece.columns().chunks(CHUNK));
             let of_columns = &of_columns;
             let threads: Vec<_> =
                 chunks.map(|chunk| scope.spawn(move || of_columns(chunk))).collect();

@@ -9,7 +9,7 @@ use ff::Field;
 use rayon::prelude::*;
 
 use super::column::{Column, Kind};
-use super::matrix::Matrix;
+use super::matrix::{Matrix, Piece};
 use super::template::{Section, Template};
 use crate::circuit::Coefficient;
 use crate::limbs::{Limbs, Products, Sum, element, limbs};
@@ -113,7 +113,7 @@ impl<'e> Evaluator<'e> {
             match section {
                 Some((section, number)) => self.fill_section(section, number, row, a_now, b_now),
                 None => {
-                    a_now.copy_from_slice(&self.witness.inputs[row..row + len]);
+                    a_now.copy_from_slice(&self.witness.inputs()[row..row + len]);
                     b_now.fill(Fr::ZERO);
                 }
             }
@@ -135,7 +135,8 @@ impl<'e> Evaluator<'e> {
     }
 
     fn view(&self, challenge: usize) -> View<'_> {
-        let Witness { layout, inputs, words, full } = self.witness;
+        let Witness { layout, words, .. } = self.witness;
+        let (inputs, full) = (self.witness.inputs(), self.witness.full());
         View {
             inputs: [inputs, &inputs[layout.input_base(challenge)..]],
             words: [words, &words[layout.word_base(challenge)..]],
@@ -144,12 +145,23 @@ impl<'e> Evaluator<'e> {
     }
 
     fn fill_matrix(&self, matrix: &Matrix, view: &View<'_>, first: usize, values: &mut [Fr]) {
-        let ends = &matrix.ends()[first..first + values.len()];
-        let mut start = if first == 0 { 0 } else { matrix.ends()[first - 1] as usize };
+        for (start, piece) in matrix.placed_pieces() {
+            let end = (first + values.len()).min(start + piece.rows());
+            let rows = first.max(start)..end;
+            if !rows.is_empty() {
+                let values = &mut values[rows.start - first..rows.end - first];
+                self.fill_piece(piece, view, rows.start - start, values);
+            }
+        }
+    }
+
+    fn fill_piece(&self, piece: &Piece, view: &View<'_>, first: usize, values: &mut [Fr]) {
+        let ends = &piece.ends()[first..first + values.len()];
+        let mut start = if first == 0 { 0 } else { piece.ends()[first - 1] as usize };
         for (value, &end) in values.iter_mut().zip(ends) {
             let end = end as usize;
-            let columns = &matrix.columns()[start..end];
-            let coefficients = &matrix.coefficients()[start..end];
+            let columns = &piece.columns()[start..end];
+            let coefficients = &piece.coefficients()[start..end];
             start = end;
             *value = match self.small_row(columns, coefficients, view) {
                 Some(small) => self.small[(small + SMALL) as usize],

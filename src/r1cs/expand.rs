@@ -24,7 +24,7 @@ pub struct Assignment {
 pub fn expand(template: &Template, witness: &Witness) -> Assignment {
     let mut values = Vec::with_capacity(template.aux());
     values.extend(aux(template, witness));
-    Assignment { inputs: witness.inputs.clone(), aux: values }
+    Assignment { inputs: witness.inputs().to_vec(), aux: values }
 }
 
 /// The private variables in order, one after the other.
@@ -32,7 +32,7 @@ pub(super) fn aux<'w>(
     template: &'w Template,
     witness: &'w Witness,
 ) -> impl Iterator<Item = Fr> + 'w {
-    let Witness { layout, words, full, .. } = witness;
+    let (Witness { layout, words, .. }, full) = (witness, witness.full());
     assert_eq!(layout.size, template.size, "witness and template of one size");
     let challenges = (0..layout.challenges).flat_map(|challenge| {
         let words = &words[layout.word_base(challenge)..];
@@ -79,7 +79,9 @@ pub fn compact(
     assert_eq!(layout.size, template.size, "layout and template of one size");
     assert_eq!((inputs.len(), aux.len()), (template.inputs(), template.aux()), "variables");
     let mut words = vec![0; layout.words()];
-    let mut full = vec![Fr::ZERO; layout.full()];
+    let mut scalars = inputs;
+    scalars.resize(layout.scalars(), Fr::ZERO);
+    let full = &mut scalars[layout.inputs()..];
     let mut first = 0;
     for challenge in std::iter::once(None).chain((0..layout.challenges).map(Some)) {
         let (section, word_base, full_base) = match challenge {
@@ -103,7 +105,7 @@ pub fn compact(
         }
         first += section.order.aux() as usize;
     }
-    Ok(Witness { layout, inputs, words, full })
+    Ok(Witness { layout, words, scalars })
 }
 
 #[cfg(test)]
@@ -128,9 +130,8 @@ mod tests {
             // Padding is zero.
             words[last] &= u64::MAX >> (counts.words() * 64 - counts.bits);
         }
-        let mut scalars = |count| (0..count).map(|_| Fr::random(&mut rng)).collect::<Vec<_>>();
-        let (inputs, full) = (scalars(layout.inputs()), scalars(layout.full()));
-        let witness = Witness { layout, inputs, words, full };
+        let scalars = (0..layout.scalars()).map(|_| Fr::random(&mut rng)).collect();
+        let witness = Witness { layout, words, scalars };
         let mut expanded = expand(&template, &witness);
         assert_eq!(compact(&template, layout, expanded.clone()), Ok(witness));
         let bits = template.prologue.order.runs().iter().find(|run| run.form == Form::Bit);

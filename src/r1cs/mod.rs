@@ -19,7 +19,7 @@ pub use column::{Column, Kind};
 pub use density::{BitSet, Density};
 pub use evaluate::Evaluator;
 pub use expand::{Assignment, NotABit, compact, expand};
-pub use matrix::Matrix;
+pub use matrix::{Matrix, Piece};
 pub use order::{AuxOrder, Form, Run};
 pub use query::{Query, QueryMap, QueryPart, QueryRun};
 pub use replay::Replay;

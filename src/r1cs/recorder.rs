@@ -1,19 +1,20 @@
 //! The shape interpretation: writes template rows down.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use blst::blst_fr;
 use blstrs::Scalar as Fr;
 use ff::Field;
 
 use super::column::{Column, Kind};
-use super::matrix::Matrix;
+use super::matrix::Piece;
 use super::order::{AuxOrder, Form};
 use super::template::Matrices;
 use crate::circuit::{Coefficient, Equality, Interpretation, Public, Term};
 
 /// The values of coefficients, and where each is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) values: Vec<Fr>,
     places: HashMap<[u64; 4], u16>,
@@ -66,6 +67,14 @@ impl Table {
         }
     }
 
+    /// Adds the values that `other` found since it was a copy of this table, in their order; where
+    /// all of its values are now, if that is elsewhere.
+    pub(super) fn unite(&mut self, other: &Self) -> Option<Vec<Coefficient>> {
+        let places: Vec<_> = other.values.iter().map(|&value| self.place(value)).collect();
+        let moved = |(place, number): (&Coefficient, usize)| usize::from(place.0) != number;
+        places.iter().zip(0..).any(moved).then_some(places)
+    }
+
     fn place(&mut self, value: Fr) -> Coefficient {
         let next =
             u16::try_from(self.values.len()).expect("a circuit has about 2,500 coefficients");
@@ -82,9 +91,9 @@ impl Table {
 pub(super) struct Recorded {
     pub(super) order: AuxOrder,
     pub(super) inputs: u32,
-    pub(super) a: Matrix,
-    pub(super) b: Matrix,
-    pub(super) c: Option<Matrix>,
+    pub(super) a: Piece,
+    pub(super) b: Piece,
+    pub(super) c: Option<Piece>,
 }
 
 impl Recorded {
@@ -94,18 +103,27 @@ impl Recorded {
         Self {
             order: AuxOrder::default(),
             inputs,
-            a: Matrix::with_capacity(rows, long),
-            b: Matrix::with_capacity(rows, rows + rows / 16),
-            c: (matrices == Matrices::Abc).then(|| Matrix::with_capacity(rows, long)),
+            a: Piece::with_capacity(rows, long),
+            b: Piece::with_capacity(rows, rows + rows / 16),
+            c: (matrices == Matrices::Abc).then(|| Piece::with_capacity(rows, long)),
         }
+    }
+
+    /// The matrices that there are.
+    pub(super) fn pieces(&mut self) -> impl Iterator<Item = &mut Piece> {
+        [Some(&mut self.a), Some(&mut self.b), self.c.as_mut()].into_iter().flatten()
     }
 }
 
-/// Records the section at hand: first the prologue, then one challenge.
+/// Records the section at hand: first the prologue, then one challenge, or a part of its rows.
 #[derive(Debug)]
 pub(super) struct Recorder {
     pub(super) table: Table,
-    pub(super) section: Recorded,
+    section: Recorded,
+    /// Rows are written down from the first place between rows with that many aux variables on,
+    /// to the first one with no fewer than the end.
+    wanted: Range<u32>,
+    wants_rows: bool,
     matrices: Matrices,
     input: Kind,
     bit: Kind,
@@ -118,6 +136,8 @@ impl Recorder {
             table: Table::new(),
             // Input 0 is ONE.
             section: Recorded::new(1 << 10, 1, matrices),
+            wanted: 0..u32::MAX,
+            wants_rows: true,
             matrices,
             input: Kind::PrologueInput,
             bit: Kind::PrologueBit,
@@ -125,10 +145,25 @@ impl Recorder {
         }
     }
 
-    /// Hands the prologue out and starts the challenge, of about `rows` rows.
-    pub(super) fn start_challenge(&mut self, rows: usize) -> Recorded {
-        (self.input, self.bit, self.full) = (Kind::Input, Kind::Bit, Kind::Full);
-        std::mem::replace(&mut self.section, Recorded::new(rows, 0, self.matrices))
+    /// A recorder of about `rows` rows of the challenge, those among its `wanted` aux variables,
+    /// with the coefficients met so far. It goes through the whole challenge, for the numbers of
+    /// its variables.
+    pub(super) fn of_challenge(&self, wanted: Range<u32>, rows: usize) -> Self {
+        Self {
+            table: self.table.clone(),
+            section: Recorded::new(rows, 0, self.matrices),
+            wants_rows: wanted.start == 0,
+            wanted,
+            matrices: self.matrices,
+            input: Kind::Input,
+            bit: Kind::Bit,
+            full: Kind::Full,
+        }
+    }
+
+    /// What was recorded.
+    pub(super) fn finish(self) -> (Table, Recorded) {
+        (self.table, self.section)
     }
 
     /// Brings `row` into column order with every variable once, and without zeros.
@@ -172,7 +207,14 @@ pub(super) struct Packed {
 impl Interpretation for Recorder {
     type Var = Column;
     type Packed = Packed;
-    const ROWS: bool = true;
+
+    fn wants_rows(&self) -> bool {
+        self.wants_rows
+    }
+
+    fn between_rows(&mut self) {
+        self.wants_rows = self.wanted.contains(&self.section.order.aux());
+    }
 
     fn one(&self) -> Column {
         Column::ONE
@@ -221,8 +263,10 @@ impl Interpretation for Recorder {
     }
 
     fn packed_row(&mut self, mut packed: Packed) {
-        self.merge(&mut packed.operands);
-        self.row(&packed.operands, &[(Column::ONE, Coefficient::ONE)], &packed.results);
+        if self.wants_rows {
+            self.merge(&mut packed.operands);
+            self.row(&packed.operands, &[(Column::ONE, Coefficient::ONE)], &packed.results);
+        }
     }
 
     fn equal(&mut self, _: Equality, _: Fr, _: Fr) {}

@@ -33,7 +33,7 @@ impl<'r> Replay<'r> {
 
 impl Circuit<Fr> for Replay<'_> {
     fn synthesize<CS: ConstraintSystem<Fr>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
-        for &value in &self.witness.inputs[1..] {
+        for &value in &self.witness.inputs()[1..] {
             cs.alloc_input(|| "input", || Ok(value))?;
         }
         for value in aux(self.template, self.witness) {

@@ -1,14 +1,20 @@
 //! The circuit's matrices as a prologue and one challenge.
 
+use std::thread;
+
 use blstrs::Scalar as Fr;
 
 use super::density::Density;
-use super::matrix::Matrix;
+use super::matrix::{Matrix, Piece};
 use super::order::AuxOrder;
-use super::recorder::{Recorded, Recorder};
+use super::recorder::{Recorded, Recorder, Table};
 use crate::circuit::{Commitments, Opening, Porep};
 use crate::limbs::PRODUCTS_MAX;
 use crate::sector::SectorSize;
+use crate::threads::joined;
+
+/// Threads that record at most: each goes through the whole challenge, a twentieth of the work.
+const PARTS_MAX: usize = 4;
 
 /// Which matrices a template holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +46,20 @@ impl Section {
         self.a.rows()
     }
 
-    fn new(recorded: Recorded) -> Self {
-        let Recorded { order, inputs, mut a, mut b, mut c } = recorded;
-        [Some(&mut a), Some(&mut b), c.as_mut()].into_iter().flatten().for_each(Matrix::shrink);
+    /// The rows of all `parts`, in their order; each went through the whole section.
+    fn new(parts: Vec<Recorded>) -> Self {
+        let (order, inputs) = (parts[0].order.clone(), parts[0].inputs as usize);
+        let [mut a, mut b, mut c] = [const { Vec::new() }; 3];
+        for mut part in parts {
+            part.pieces().for_each(Piece::shrink);
+            a.push(part.a);
+            b.push(part.b);
+            c.extend(part.c);
+        }
+        let c = (!c.is_empty()).then(|| Matrix::new(c));
+        let (a, b) = (Matrix::new(a), Matrix::new(b));
         assert_eq!(a.rows(), b.rows());
-        Self { order, inputs: inputs as usize, a, b, c }
+        Self { order, inputs, a, b, c }
     }
 }
 
@@ -71,22 +86,40 @@ pub struct Template {
 }
 
 impl Template {
-    /// Records the circuit of `size`.
+    /// Records the circuit of `size`, on a few threads.
     pub fn record(size: SectorSize, matrices: Matrices) -> Self {
+        Self::record_in_parts(size, matrices, rayon::current_num_threads().min(PARTS_MAX))
+    }
+
+    fn record_in_parts(size: SectorSize, matrices: Matrices, parts: usize) -> Self {
         let mut recorder = Recorder::new(matrices);
         let porep = Porep::new(size, &mut recorder);
         let shared = porep.prologue(&mut recorder, &Commitments::default());
-        let rows = size.circuit().constraints as usize / size.challenges_per_partition();
-        let prologue = recorder.start_challenge(rows);
-        porep.challenge(&mut recorder, &shared, &Opening::blank(size));
-
-        let prologue = Section::new(prologue);
-        let challenge = Section::new(recorder.section);
+        let of_challenge = |count: u64| count / size.challenges_per_partition() as u64;
+        let rows = of_challenge(size.circuit().constraints) as usize / parts;
+        let aux = of_challenge(size.circuit().aux) as u32;
+        let blank = Opening::blank(size);
+        let of_part = &|part: u32| {
+            let end =
+                if part + 1 < parts as u32 { aux / parts as u32 * (part + 1) } else { u32::MAX };
+            let mut recorder = recorder.of_challenge(aux / parts as u32 * part..end, rows);
+            porep.challenge(&mut recorder, &shared, &blank);
+            recorder.finish()
+        };
+        // Threads of their own: the pool may be at the witnesses, and the circuit is waited for.
+        let challenge = thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..parts as u32).map(|part| scope.spawn(move || of_part(part))).collect();
+            threads.into_iter().map(|thread| joined(thread.join())).collect()
+        });
+        let (mut table, prologue) = recorder.finish();
+        let prologue = Section::new(vec![prologue]);
+        let challenge = Section::new(united(&mut table, challenge));
         let lengths = |section: &Section| (section.order.bits(), section.order.full());
         let density = |matrices| Density::new(matrices, lengths(&prologue), lengths(&challenge));
         let a_density = density([&prologue.a, &challenge.a]);
         let b_density = density([&prologue.b, &challenge.b]);
-        let coefficients = recorder.table.values;
+        let coefficients = table.values;
         let template = Self { size, coefficients, prologue, challenge, a_density, b_density };
         template.check();
         template
@@ -144,5 +177,54 @@ impl Template {
             section.a.bytes() + section.b.bytes() + section.c.as_ref().map_or(0, Matrix::bytes)
         };
         section(&self.prologue) + section(&self.challenge)
+    }
+}
+
+/// What parts of a section recorded, with the coefficients of `table`, which gets those that it
+/// lacks: in the order of the rows, so that their numbers do not depend on the parts.
+fn united(table: &mut Table, parts: Vec<(Table, Recorded)>) -> Vec<Recorded> {
+    let known = table.values.len();
+    let unite = |(of_part, part)| (part, table.unite(&of_part));
+    let mut parts: Vec<_> = parts.into_iter().map(unite).collect();
+    thread::scope(|scope| {
+        for (part, places) in &mut parts {
+            if let Some(places) = places {
+                let pieces = part.pieces();
+                scope.spawn(move || {
+                    pieces.for_each(|piece| piece.move_coefficients(known, places));
+                });
+            }
+        }
+    });
+    parts.into_iter().map(|(part, _)| part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_the_same_however_many_threads_record_it() {
+        let record = |parts| Template::record_in_parts(SectorSize::KiB2, Matrices::Abc, parts);
+        let whole = record(1);
+        // More parts than there are places between rows leave some empty.
+        for parts in [2, 3, 7, 100] {
+            let template = record(parts);
+            let pieces = template.challenge.a.pieces().filter(|piece| piece.rows() > 0).count();
+            assert!(pieces > 1, "{parts}");
+            assert_eq!(template.coefficients, whole.coefficients, "{parts}");
+            assert_eq!(template.challenge.order, whole.challenge.order, "{parts}");
+            assert_eq!(template.challenge.inputs, whole.challenge.inputs, "{parts}");
+            assert_eq!(template.challenge.rows(), whole.challenge.rows(), "{parts}");
+            let matrices = |of: &'_ Template| {
+                let Section { a, b, c, .. } = &of.challenge;
+                [a.clone(), b.clone(), c.clone().expect("all three")]
+            };
+            for (matrix, whole) in matrices(&template).iter().zip(&matrices(&whole)) {
+                for row in 0..whole.rows() {
+                    assert_eq!(matrix.row(row), whole.row(row), "{parts}: row {row}");
+                }
+            }
+        }
     }
 }

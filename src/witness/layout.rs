@@ -63,6 +63,11 @@ impl Layout {
         self.full_base(self.challenges)
     }
 
+    /// Public inputs and field elements of a partition.
+    pub const fn scalars(&self) -> usize {
+        self.inputs() + self.full()
+    }
+
     /// Number of challenge `challenge`'s first input.
     pub const fn input_base(&self, challenge: usize) -> usize {
         self.prologue.inputs + challenge * self.challenge.inputs
@@ -80,7 +85,7 @@ impl Layout {
 
     /// Heap bytes of one partition's assignment.
     pub const fn bytes(&self) -> usize {
-        8 * self.words() + size_of::<Fr>() * (self.full() + self.inputs())
+        8 * self.words() + size_of::<Fr>() * self.scalars()
     }
 }
 
@@ -101,7 +106,10 @@ struct Counter(Counts);
 impl Interpretation for Counter {
     type Var = ();
     type Packed = ();
-    const ROWS: bool = false;
+
+    fn wants_rows(&self) -> bool {
+        false
+    }
 
     fn one(&self) {}
 

@@ -29,12 +29,22 @@ use writer::{Target, Writer};
 pub struct Witness {
     /// Where everything is.
     pub layout: Layout,
-    /// Public inputs, ONE first.
-    pub inputs: Vec<Fr>,
     /// Bits, lowest first in each word; padding is zero.
     pub words: Vec<u64>,
+    /// Public inputs, ONE first, then the field elements: one array, as provers take it.
+    pub scalars: Vec<Fr>,
+}
+
+impl Witness {
+    /// Public inputs, ONE first.
+    pub fn inputs(&self) -> &[Fr] {
+        &self.scalars[..self.layout.inputs()]
+    }
+
     /// Field elements.
-    pub full: Vec<Fr>,
+    pub fn full(&self) -> &[Fr] {
+        &self.scalars[self.layout.inputs()..]
+    }
 }
 
 /// Makes the assignments of `partitions`, checked.
@@ -164,10 +174,10 @@ impl Partition<'_> {
     /// The partition's assignment: the prologue, then all challenges in parallel.
     fn fill(&self, proofs: &[ChallengeProof], public: &[Fr]) -> Result<Witness, WitnessError> {
         let Layout { prologue, challenge, .. } = self.layout;
-        let mut inputs = vec![Fr::ONE; self.layout.inputs()];
         let mut words = vec![0; self.layout.words()];
-        let mut full = vec![Fr::ZERO; self.layout.full()];
+        let mut scalars = vec![Fr::ONE; self.layout.scalars()];
 
+        let (inputs, full) = scalars.split_at_mut(self.layout.inputs());
         let (head_inputs, inputs_rest) = inputs.split_at_mut(prologue.inputs);
         let (head_words, words_rest) = words.split_at_mut(prologue.words());
         let (head_full, full_rest) = full.split_at_mut(prologue.full);
@@ -189,7 +199,7 @@ impl Partition<'_> {
             .collect();
         match faults.into_iter().flatten().next() {
             Some(fault) => Err(fault),
-            None => Ok(Witness { layout: self.layout, inputs, words, full }),
+            None => Ok(Witness { layout: self.layout, words, scalars }),
         }
     }
 

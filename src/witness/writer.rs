@@ -106,7 +106,10 @@ impl<'w> Writer<'w> {
 impl Interpretation for Writer<'_> {
     type Var = ();
     type Packed = ();
-    const ROWS: bool = false;
+
+    fn wants_rows(&self) -> bool {
+        false
+    }
 
     fn one(&self) {}
 

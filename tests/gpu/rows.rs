@@ -17,14 +17,14 @@ pub fn random_witness(size: SectorSize, seed: u64) -> Witness {
     let layout = Layout::new(size);
     let mut rng = rng(seed);
     let words = (0..layout.words()).map(|_| rng.next_u64()).collect();
-    let mut inputs = bench::random_scalars(seed, layout.inputs());
-    inputs[0] = Scalar::ONE;
-    let mut full = bench::random_scalars(seed + 1, layout.full());
+    let mut scalars = bench::random_scalars(seed, layout.scalars());
+    scalars[0] = Scalar::ONE;
     let hostile = [Scalar::ZERO, -Scalar::ONE, Scalar::ONE, -Scalar::from(2)];
-    for (i, value) in full.iter_mut().enumerate().filter(|(i, _)| i % 5 == 0) {
+    for (i, value) in scalars[layout.inputs()..].iter_mut().enumerate().filter(|(i, _)| i % 5 == 0)
+    {
         *value = hostile[i / 5 % hostile.len()];
     }
-    Witness { layout, inputs, words, full }
+    Witness { layout, words, scalars }
 }
 
 /// The assignments of a sealed sector.
@@ -38,8 +38,7 @@ pub fn real_witnesses(c1: &[u8]) -> Vec<Witness> {
 pub fn upload<'g>(gpu: &'g Gpu, witnesses: &[Witness]) -> DeviceWitnesses<'g> {
     let device = DeviceWitnesses::new(gpu, witnesses[0].layout, witnesses.len()).expect("memory");
     for (slot, witness) in witnesses.iter().enumerate() {
-        let scalars = [&witness.inputs[..], &witness.full].concat();
-        device.upload(slot, &witness.words, &scalars).expect("copy");
+        device.upload(slot, &witness.words, &witness.scalars).expect("copy");
     }
     device
 }

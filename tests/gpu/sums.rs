@@ -287,11 +287,12 @@ fn large_query_sums_agree_with_the_assignment() {
                 })
                 .sum();
             assert_eq!(sum, G1Projective::generator() * Scalar::from(from_bits), "{query:?} bits");
-            let scalars = [&witness.inputs[..], &witness.full].concat();
             let from_tail = terms
                 .tail
                 .par_iter()
-                .map(|term| scalars[term.full as usize] * Scalar::from(u64::from(term.base) + 1))
+                .map(|term| {
+                    witness.scalars[term.full as usize] * Scalar::from(u64::from(term.base) + 1)
+                })
                 .reduce(|| Scalar::ZERO, |x, y| x + y);
             assert_eq!(tail, G1Projective::generator() * from_tail, "{query:?} tail");
         }

@@ -55,10 +55,10 @@ impl<'c> Comparer<'c> {
 
     /// Our value of an aux variable.
     fn aux_value(&self, aux: usize) -> Fr {
-        let Witness { layout, words, full, .. } = self.witness;
+        let (Witness { layout, words, .. }, full) = (self.witness, self.witness.full());
         let prologue = self.template.prologue.order.aux() as usize;
         let (place, counts, words, full) = match aux.checked_sub(prologue) {
-            None => (self.places[0][aux], layout.prologue, &words[..], &full[..]),
+            None => (self.places[0][aux], layout.prologue, &words[..], full),
             Some(aux) => {
                 let section = self.template.challenge.order.aux() as usize;
                 let (challenge, aux) = (aux / section, aux % section);
@@ -76,7 +76,7 @@ impl<'c> Comparer<'c> {
     fn value(&self, combination: &LinearCombination<Fr>) -> Fr {
         let value = |(Variable(index), coefficient): (Variable, &Fr)| {
             let value = match index {
-                Index::Input(i) => self.witness.inputs[i],
+                Index::Input(i) => self.witness.inputs()[i],
                 Index::Aux(i) => self.aux_value(i),
             };
             value * coefficient
@@ -114,7 +114,7 @@ impl ConstraintSystem<Fr> for Comparer<'_> {
     where
         F: FnOnce() -> Result<Fr, SynthesisError>,
     {
-        assert_eq!(self.witness.inputs[self.inputs], value()?, "input {}", self.inputs);
+        assert_eq!(self.witness.inputs()[self.inputs], value()?, "input {}", self.inputs);
         self.inputs += 1;
         Ok(Variable(Index::Input(self.inputs - 1)))
     }

@@ -38,7 +38,7 @@ impl<V: Variable> NodeBits<V> {
         for i in 1..4 {
             cs.bits(limb(i), if i < 3 { 64 } else { 63 });
         }
-        if I::ROWS {
+        if cs.wants_rows() {
             boolean_rows(cs, first, FIELD_BITS);
             let bit = |i| (first.nth(i), Coefficient::power(i));
             let mut difference: Vec<_> = (0..FIELD_BITS).map(bit).collect();
@@ -66,7 +66,7 @@ pub fn pack_digest<I: Interpretation>(cs: &mut I, digest: &[Word<I::Var>; 8]) ->
     bytes[31] &= 0x3f;
     let value: Option<Fr> = Fr::from_bytes_le(&bytes).into();
     let number = Num::new(cs, value.expect("254 bits are below the modulus"));
-    if I::ROWS {
+    if cs.wants_rows() {
         let mut packed = [(number.var, Coefficient::ONE); 256];
         for (j, word) in digest.iter().enumerate() {
             assert!(word.is_variable(), "a digest of variables has no constant bit");
@@ -94,7 +94,7 @@ impl<V: Variable> Bits64<V> {
     /// Makes 64 bits with their boolean rows.
     pub fn new<I: Interpretation<Var = V>>(cs: &mut I, value: u64) -> Self {
         let first = cs.bits(value, 64);
-        if I::ROWS {
+        if cs.wants_rows() {
             boolean_rows(cs, first, 64);
         }
         Self { value, first }

@@ -89,7 +89,7 @@ fn insert8<I: Interpretation>(
 fn and<I: Interpretation>(cs: &mut I, a: &Bit<I::Var>, b: &Bit<I::Var>) -> Bit<I::Var> {
     let value = a.value & b.value;
     let result = Bit { value, var: cs.bits(u64::from(value), 1) };
-    if I::ROWS {
+    if cs.wants_rows() {
         cs.row(&[(a.var, Co::ONE)], &[(b.var, Co::ONE)], &[(result.var, Co::ONE)]);
     }
     result
@@ -99,7 +99,7 @@ fn and<I: Interpretation>(cs: &mut I, a: &Bit<I::Var>, b: &Bit<I::Var>) -> Bit<I
 fn nor<I: Interpretation>(cs: &mut I, a: &Bit<I::Var>, b: &Bit<I::Var>) -> Bit<I::Var> {
     let value = !(a.value | b.value);
     let result = Bit { value, var: cs.bits(u64::from(value), 1) };
-    if I::ROWS {
+    if cs.wants_rows() {
         let one = (cs.one(), Co::ONE);
         cs.row(
             &[one, (a.var, Co::MINUS_ONE)],
@@ -118,7 +118,7 @@ fn pick<I: Interpretation>(
     b: &Num<I::Var>,
 ) -> Num<I::Var> {
     let result = Num::new(cs, if condition.value { a.value } else { b.value });
-    if I::ROWS {
+    if cs.wants_rows() {
         cs.row(
             &[(b.var, Co::ONE), (a.var, Co::MINUS_ONE)],
             &[(condition.var, Co::ONE)],

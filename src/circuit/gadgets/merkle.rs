@@ -75,7 +75,7 @@ fn climb<I: Interpretation>(
     for level in &opening.0 {
         let count = (level.siblings.len() + 1).trailing_zeros() as usize;
         let first = cs.bits(level.index as u64, count);
-        if I::ROWS {
+        if cs.wants_rows() {
             boolean_rows(cs, first, count);
         }
         let bit = |i| Bit { value: level.index >> i & 1 == 1, var: first.nth(i) };

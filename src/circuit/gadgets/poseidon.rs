@@ -306,7 +306,7 @@ impl Poseidon {
     /// For any other arity.
     pub fn new<I: Interpretation>(arity: usize, cs: &mut I) -> Self {
         let constants = Constants::of(arity);
-        if !I::ROWS {
+        if !cs.wants_rows() {
             return Self { constants, rows: Vec::new() };
         }
         let inputs: Vec<Linear> = (1..=arity).map(|i| vec![(i as Local, Fr::ONE)]).collect();
@@ -324,7 +324,7 @@ impl Poseidon {
         permute(self.constants, &preimage, &mut values);
         let first = cs.full(&values.0);
         let last = values.0.len() - 1;
-        if I::ROWS {
+        if cs.wants_rows() {
             self.stamp(cs, inputs, first);
         }
         Num { value: values.0[last], var: first.nth(last) }

@@ -75,6 +75,7 @@ fn compress<I: Interpretation>(
     block: &[Word<I::Var>; 16],
     chaining: &[Word<I::Var>; 8],
 ) -> [Word<I::Var>; 8] {
+    cs.between_rows();
     let mut sums = Sums::default();
     let schedule = expand(cs, &mut sums, block);
 

@@ -33,14 +33,14 @@ impl<P: Default> Sums<P> {
         let largest = operands.len() as u64 * u64::from(u32::MAX);
         let bits = (u64::BITS - largest.leading_zeros()) as usize;
         let first = cs.bits(sum, bits);
-        if I::ROWS {
+        if cs.wants_rows() {
             boolean_rows(cs, first, bits);
         }
         // The row of earlier sums follows the bits of the sum that does not fit into it.
         if self.bits + bits >= CAPACITY {
             self.flush(cs);
         }
-        if I::ROWS {
+        if cs.wants_rows() {
             let result = |i| (first.nth(i), Coefficient::power(i));
             let results: Vec<_> = (0..bits).map(result).collect();
             cs.pack(&mut self.packed, self.bits, &terms(cs.one(), operands), &results);

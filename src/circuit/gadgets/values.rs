@@ -10,7 +10,10 @@ pub struct Values;
 impl Interpretation for Values {
     type Var = ();
     type Packed = ();
-    const ROWS: bool = false;
+
+    fn wants_rows(&self) -> bool {
+        false
+    }
 
     fn one(&self) {}
 

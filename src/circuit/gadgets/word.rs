@@ -87,7 +87,7 @@ impl<V: Variable> Word<V> {
         let first =
             cs.bits(u64::from(extract(value ^ negated, fresh)), fresh.count_ones() as usize);
         let mut word = Self { value, constant, negated, vars: self.vars };
-        if I::ROWS {
+        if cs.wants_rows() {
             let mut made = 0;
             for i in 0..32 {
                 if fresh >> i & 1 == 1 {
@@ -135,7 +135,7 @@ impl<V: Variable> Word<V> {
             }
             _ => {
                 let word = Self::allocated(value, cs.bits(u64::from(value), 32));
-                if I::ROWS {
+                if cs.wants_rows() {
                     for i in 0..32 {
                         let (r, c) = (word.vars[i], c.vars[i]);
                         cs.row(
@@ -174,7 +174,7 @@ impl<V: Variable> Word<V> {
             _ => {
                 let first = cs.bits(interleave(value, b.value & c.value), 64);
                 let vars = std::array::from_fn(|i| first.nth(2 * i));
-                if I::ROWS {
+                if cs.wants_rows() {
                     for i in 0..32 {
                         let (r, s) = (first.nth(2 * i), first.nth(2 * i + 1));
                         let (b, c) = (b.vars[i], c.vars[i]);
@@ -208,7 +208,7 @@ impl<V: Variable> Word<V> {
         b: &Self,
         complement: [u32; 2],
     ) {
-        if !I::ROWS {
+        if !cs.wants_rows() {
             return;
         }
         let one = cs.one();

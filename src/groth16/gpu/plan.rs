@@ -210,7 +210,7 @@ pub fn host_bytes(variants: Variants, proof: RegisteredProof) -> u64 {
     const ROW_BY_ROW_BYTES: u64 = 4 * 32;
     let size = proof.size;
     let group = group_partitions(proof) as u64;
-    let assignments = group * 2 * Layout::new(size).bytes() as u64;
+    let assignments = group * Layout::new(size).bytes() as u64;
     let synthesis = match variants.synth {
         SynthVariant::Compact => 0,
         // a and b of the whole group stay until they are proved.

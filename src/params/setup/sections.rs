@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use super::columns::Sums;
 use super::lagrange::Lagrange;
 use crate::circuit::Coefficient;
-use crate::r1cs::{Column, Form, Kind, Matrix, Section, Template};
+use crate::r1cs::{Column, Form, Kind, Matrix, Piece, Section, Template};
 
 /// Columns of more entries are summed by several threads.
 const LONG_COLUMN: usize = 1 << 14;
@@ -35,7 +35,7 @@ impl ByColumn {
     /// Transposes `matrix` of `variables` columns; `number` gives a column's.
     fn new(matrix: &Matrix, variables: usize, number: impl Fn(Column) -> usize) -> Self {
         let mut starts = vec![0_u32; variables + 1];
-        for &column in matrix.columns() {
+        for &column in matrix.pieces().flat_map(Piece::columns) {
             starts[number(column) + 1] += 1;
         }
         for variable in 0..variables {
