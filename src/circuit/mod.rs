@@ -105,8 +105,8 @@ pub trait Interpretation {
     /// Whether rows matter now; gadgets skip the work of building them otherwise. It changes at
     /// [`Interpretation::between_rows`] only.
     fn wants_rows(&self) -> bool;
-    /// A place where no row is under construction and all words with bits of rows to come were
-    /// made by [`Interpretation::bits`]: before each block of SHA-256.
+    /// Before each block of SHA-256: no row is under construction here, and what later rows use
+    /// are variables as they were made, no words that a gadget derived for rows alone.
     fn between_rows(&mut self) {}
     /// The constant input 1.
     fn one(&self) -> Self::Var;

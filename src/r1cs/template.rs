@@ -88,28 +88,27 @@ pub struct Template {
 impl Template {
     /// Records the circuit of `size`, on a few threads.
     pub fn record(size: SectorSize, matrices: Matrices) -> Self {
-        Self::record_in_parts(size, matrices, rayon::current_num_threads().min(PARTS_MAX))
+        let parts = rayon::current_num_threads().min(PARTS_MAX);
+        Self::record_in_parts(size, matrices, parts as u64)
     }
 
-    fn record_in_parts(size: SectorSize, matrices: Matrices, parts: usize) -> Self {
+    fn record_in_parts(size: SectorSize, matrices: Matrices, parts: u64) -> Self {
         let mut recorder = Recorder::new(matrices);
         let porep = Porep::new(size, &mut recorder);
         let shared = porep.prologue(&mut recorder, &Commitments::default());
-        let of_challenge = |count: u64| count / size.challenges_per_partition() as u64;
-        let rows = of_challenge(size.circuit().constraints) as usize / parts;
-        let aux = of_challenge(size.circuit().aux) as u32;
+        let of_part = |count: u64| count / (size.challenges_per_partition() as u64 * parts);
+        let (rows, aux) = (of_part(size.circuit().constraints), of_part(size.circuit().aux));
         let blank = Opening::blank(size);
-        let of_part = &|part: u32| {
-            let end =
-                if part + 1 < parts as u32 { aux / parts as u32 * (part + 1) } else { u32::MAX };
-            let mut recorder = recorder.of_challenge(aux / parts as u32 * part..end, rows);
+        let record = &|part: u64| {
+            let end = if part + 1 == parts { u32::MAX } else { ((part + 1) * aux) as u32 };
+            let mut recorder = recorder.of_challenge((part * aux) as u32..end, rows as usize);
             porep.challenge(&mut recorder, &shared, &blank);
             recorder.finish()
         };
         // Threads of their own: the pool may be at the witnesses, and the circuit is waited for.
         let challenge = thread::scope(|scope| {
             let threads: Vec<_> =
-                (0..parts as u32).map(|part| scope.spawn(move || of_part(part))).collect();
+                (0..parts).map(|part| scope.spawn(move || record(part))).collect();
             threads.into_iter().map(|thread| joined(thread.join())).collect()
         });
         let (mut table, prologue) = recorder.finish();
