@@ -20,6 +20,7 @@
 //! 0.05 ms of the second that a partition takes.
 
 mod clock;
+mod permits;
 pub mod plan;
 mod points;
 mod query;
@@ -27,7 +28,7 @@ mod room;
 mod stream;
 mod work;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
@@ -35,6 +36,7 @@ use std::thread;
 use blstrs::{G1Projective, G2Projective};
 
 use self::clock::Clock;
+use self::permits::{InFlight, Permits};
 use self::plan::{Mode, Plan};
 use self::points::{Held, ResidentPoints};
 use self::query::{ChunkWork, QuerySums};
@@ -163,9 +165,7 @@ impl<'p> GpuSums<'p> {
         Ok(sums.collect())
     }
 
-    /// The sums over H; assignments go to the device while one before is worked on. A copy of the
-    /// host's ordinary memory keeps kernels from being launched, so permits wait for a quotient
-    /// that is enqueued whole.
+    /// The sums over H; assignments go to the device while one before is worked on.
     fn h_sums(
         &self,
         work: &Work<'p>,
@@ -175,30 +175,19 @@ impl<'p> GpuSums<'p> {
     ) -> Result<Vec<G1Projective>, NativeError> {
         let in_flight = InFlight::default();
         let (uploaded, ready) = mpsc::channel();
-        let (permit, permits) = mpsc::channel();
+        let (permits, permitted) = Permits::new(self.plan.in_flight);
         thread::scope(|scope| {
-            let ends = (permits, uploaded);
+            let ends = (permitted, uploaded);
             scope.spawn(|| upload(work, (partitions, &in_flight), progress, ends));
             // Moved here, so that the thread above ends when this one fails.
-            let (permit, ready): (Sender<()>, Receiver<Result<(), GpuError>>) = (permit, ready);
-            let give = |permits| {
-                for _ in 0..permits {
-                    // The thread may have nothing left to upload.
-                    let _ = permit.send(());
-                }
-            };
-            give(1);
-            let mut kept = self.plan.in_flight - 1;
+            let (mut permits, ready): (_, Receiver<Result<(), GpuError>>) = (permits, ready);
             let sum = |(slot, partition): (usize, &PartitionAssignment<'_>)| {
                 ready.recv().map_err(|_| NativeError::NotLoaded)??;
                 let quotient = work.quotient(slot, partition, progress)?;
-                give(std::mem::take(&mut kept));
+                permits.enqueued();
                 let sum = work.h_sum(supply, quotient, progress)?;
                 in_flight.leave(partition.partition);
-                kept += 1;
-                if kept == self.plan.in_flight {
-                    give(std::mem::take(&mut kept));
-                }
+                permits.left();
                 Ok(sum)
             };
             partitions.iter().enumerate().map(sum).collect()
@@ -212,10 +201,10 @@ fn upload(
     work: &Work<'_>,
     (partitions, in_flight): (&[PartitionAssignment<'_>], &InFlight),
     progress: &dyn Progress,
-    (permits, uploaded): (Receiver<()>, Sender<Result<(), GpuError>>),
+    (permitted, uploaded): (Receiver<()>, Sender<Result<(), GpuError>>),
 ) {
     for (slot, partition) in partitions.iter().enumerate() {
-        if permits.recv().is_err() {
+        if permitted.recv().is_err() {
             break;
         }
         in_flight.enter(partition.partition);
@@ -228,22 +217,6 @@ fn upload(
         if uploaded.send(result).is_err() || failed {
             break;
         }
-    }
-}
-
-/// Counts the partitions between the start of their upload and their sum over H.
-#[derive(Default)]
-struct InFlight(AtomicUsize);
-
-impl InFlight {
-    fn enter(&self, partition: usize) {
-        let count = self.0.fetch_add(1, Ordering::Relaxed) + 1;
-        log::debug!("partition {partition} enters, {count} in flight");
-    }
-
-    fn leave(&self, partition: usize) {
-        let count = self.0.fetch_sub(1, Ordering::Relaxed) - 1;
-        log::debug!("partition {partition} leaves, {count} in flight");
     }
 }
 
